@@ -90,6 +90,8 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		Head:       head.String(),
 		Tree:       tree.String(),
 		Work:       work.ID(),
+		Before:     r.branch.TipTree.String(),
+		After:      s.public.String(),
 		Files:      len(changes),
 		SinceStart: head != r.branch.Start || !work.Empty(),
 		Notes:      s.notes,

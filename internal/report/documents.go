@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
 	"github.com/org/ralph-action/internal/report/memory"
+	"github.com/org/ralph-action/internal/report/transcript"
 )
 
 // bounds keeps a document small by construction, whatever a run produced.
@@ -39,6 +40,7 @@ type bounds struct {
 	network  int // refused addresses
 	// storyBytes bounds these rows, and half of it the reviews folded below them.
 	storyBytes int
+	opens      bool // an iteration can be opened: its number in the table leads there
 }
 
 // rendering is a document that has limits of its own.
@@ -183,12 +185,15 @@ func asIs(name, markdown string) doc.Section {
 	return doc.Section{Name: name, Blocks: []doc.Block{doc.Para(markdown)}}
 }
 
-// HTML is a page of its own with the same sections as the summary: no script,
-// nothing remote, charts as inline SVG, readable on light and dark screens and
-// on paper.
-func HTML(r ralph.Report) ([]byte, error) {
+// HTML is a page of its own with the same sections as the summary, and with the
+// iterations that were kept, to be opened; nil: none. It loads nothing, has charts as
+// inline SVG, and is readable on light and dark screens, without scripts, and on paper.
+func HTML(r ralph.Report, kept *transcript.Kept) ([]byte, error) {
 	m := record{r, pageLimits.bounds()}
-	return doc.Page(memory.Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
+	m.opens = kept != nil
+	sections := m.everything(append(m.links(), m.figures()...))
+	after := 1 + slices.IndexFunc(sections, func(s doc.Section) bool { return s.Name == tableName })
+	return doc.Page(memory.Title(r), resultIcon(r), tone(r), slices.Insert(sections, after, m.opened(kept)))
 }
 
 // Style says what a terminal can show.

@@ -136,7 +136,7 @@ func document(r ralph.Report) object {
 	o := object{
 		{"$schema", schemaURL}, {"schema", SchemaVersion}, {"version", r.Version},
 		{"outcome", r.Outcome}, {"completed", r.Outcome == ralph.Completed}, {"headline", Headline(r)},
-		{"reason", r.Reason}, {"advice", advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
+		{"reason", r.Reason}, {"advice", Advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
 		{"task", whole(strings.ToValidUTF8(r.Task, "\uFFFD"))},
 		{"agent", r.Agent}, {"agents_used", agents(r)}, {"model", r.Model}, {"models_used", models(r)},
 		{"isolation", r.Isolation}, {"repository", r.Repository}, {"run_url", r.RunURL}, {"actor", r.Actor},
@@ -227,11 +227,15 @@ func todoObject(t ralph.Todo) object {
 }
 
 func verdictObject(v ralph.Verdict) object {
-	return object{
+	o := object{
 		{"command", v.Command}, {"passed", v.Passed}, {"exit_code", v.ExitCode}, {"reason", v.Reason}, {"broken", v.Broken},
 		{"fail_action", v.Action}, {"duration_seconds", v.Duration}, {"log_file", v.LogFile}, {"message", v.Message},
 		{"output", end(v.Output)}, {"digest", v.Digest},
 	}
+	if v.PassedIn > 0 {
+		o = append(o, object{{"passed_in_iteration", v.PassedIn}}...)
+	}
+	return o
 }
 
 // deliveryObject is nil if there was nothing to deliver.

@@ -123,7 +123,7 @@ func (m record) left() doc.Section {
 	if t := leftOutAdvice(m.Report); len(t) > 0 {
 		lines = append(lines, t)
 	}
-	if text := advice(m.Report); text != "" {
+	if text := Advice(m.Report); text != "" {
 		lines = append(lines, doc.Line(text))
 	}
 	return listed("What is left to do", lines)
