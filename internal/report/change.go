@@ -182,6 +182,9 @@ func (m record) guardrails() (g doc.Grid, left int) {
 		if ran {
 			now, took = said(v), words.Span(v.Duration)
 		}
+		if ran && v.PassedIn > 0 {
+			now, took = fmt.Sprintf("%s in iteration %d, on the same files", said(v), v.PassedIn), doc.Nothing
+		}
 		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(v.Command, m.cell)), doc.Line(was), doc.Line(now), doc.Line(took)})
 	}
 	if len(before) == 0 {
