@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -46,11 +47,11 @@ const NotPublished = "not published: "
 // Renews reports whether a note says again, of other files, what an earlier one
 // said, which is out of date then.
 func Renews(later, earlier string) bool {
-	return strings.HasPrefix(later, NotPublished) && quoted.ReplaceAllString(later, "") == quoted.ReplaceAllString(earlier, "")
+	return strings.HasPrefix(later, NotPublished) && quoted().ReplaceAllString(later, "") == quoted().ReplaceAllString(earlier, "")
 }
 
 // quoted are the names in such a note.
-var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"(, )?|and \d+ more`)
+var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"(, )?|and \d+ more`) })
 
 // Commit is a checkpoint on the run's branch.
 type Commit struct {

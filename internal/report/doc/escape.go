@@ -2,18 +2,19 @@ package doc
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // Joiner is put where a forge would otherwise see a mention, a reference or an
 // address. It is invisible, so the text stays readable.
 const Joiner = "\u200d"
 
-var ansiSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+var ansiSequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Clean makes foreign text printable: valid UTF-8, \n as the only line end, and
 // no escape sequences, control, bidirectional, zero-width, tag or other
