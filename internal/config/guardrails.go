@@ -192,7 +192,7 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 	case slices.Contains(guardrailKeys(), key):
 		return true
 	default:
-		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.didYouMean(key, guardrailKeys()))
+		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.nameMeant(key, guardrailKeys()))
 	}
 	return false
 }

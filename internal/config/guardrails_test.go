@@ -67,7 +67,7 @@ func TestBadGuardrails(t *testing.T) {
 		{"command: a\nhint: b", `input guardrails, line 1: "command: a" looks like YAML without a list: begin each guardrail with ` + "`- command: …`"},
 		{"- command: a\n  comand: b", `input guardrails, line 2: unknown key "comand" in a guardrail; did you mean command?`},
 		{"- command: a\n  fail_action: APPEND", `input guardrails, line 2: unknown key "fail_action" in a guardrail; did you mean failAction?`},
-		{"- command: a\n  zzz: b", `input guardrails, line 2: unknown key "zzz" in a guardrail`},
+		{"- command: a\n  zzz: b", `input guardrails, line 2: unknown key "zzz" in a guardrail; give command, failAction, hint, timeout, when or parallel`},
 		{"- command: a\n  command: b", `input guardrails, line 2: "command" is given twice in one guardrail`},
 		{"- command: a\n  failAction: EXPLODE", `input guardrails, line 2: failAction "EXPLODE" is not allowed: give APPEND, PREPEND or REPLACE`},
 		{"- command: a\n  when: never", `input guardrails, line 2: when "never" is not allowed: give always or changes`},

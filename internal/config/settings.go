@@ -134,15 +134,23 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 
 // nearKey names what was probably meant, as the end of a sentence.
 func (s *settings) nearKey(name string) string {
-	var names []string
+	var names, beside []string // of all levels, and of its own where that is an object
+	object, _, nested := strings.Cut(name, ".")
 	for _, r := range s.rows {
 		if r.NoFile {
 			continue
 		}
+		key := SettingsKey(r.Name)
 		if kebab(name) == r.Name { // its name elsewhere
-			return "; did you mean " + SettingsKey(r.Name) + "?"
+			return "; did you mean " + key + "?"
 		}
-		names = append(names, SettingsKey(r.Name))
+		names = append(names, key)
+		if strings.HasPrefix(key, object+".") {
+			beside = append(beside, key)
+		}
+	}
+	if nested && nearest(name, names) == "" && len(beside) > 0 {
+		names = beside
 	}
 	return s.nameMeant(name, names)
 }

@@ -3,9 +3,7 @@ package ralph
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -24,7 +22,7 @@ func CheckBranch(name string) error {
 	return CheckRef(name)
 }
 
-var commitID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+var commitID = lazily(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // CheckRef says what is wrong with the name of a branch that exists, which
 // others may have named: git's rules only.

@@ -201,6 +201,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		record := &it
 		if len(it.Turns) > 0 {
 			r.report.Iterations = append(r.report.Iterations, it)
+			keepNewest(r.report.Iterations)
 			r.forget()
 		} else {
 			record = nil // nobody was asked: no iteration happened
@@ -270,6 +271,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	defer func() { it.Duration = time.Since(it.Started) }()
 
 	detector, end := r.turns(ctx, bounded, &it)
+	it.Said = ReadSaid(it.Last().FinalText)
 	if r.Policy.Resume {
 		it.Kept = it.Last().Kept
 	}

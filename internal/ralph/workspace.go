@@ -28,16 +28,28 @@ type Change struct {
 	// files that guardrails make or keep rewriting. Empty: the same as Tree.
 	Work string
 	// Files, Insertions and Deletions count against the last checkpoint, or
-	// the start of the run before the first one.
-	Files      int
-	Insertions int
-	Deletions  int
-	Uncounted  int // files whose lines are in neither: not text, too large, or too many
+	// the start of the run before the first one: the tree Before. After is the tree
+	// whose files they count; both may be empty.
+	Before, After string
+	Files         int
+	Insertions    int
+	Deletions     int
+	Uncounted     int // files whose lines are in neither: not text, too large, or too many
 	// SinceStart says that HEAD or the work differs from the start of the run.
 	SinceStart bool
 	Notes      []string // what a reviewer should know, e.g. a file that could not be published; see Renews
 	// Findings are about all that the run would publish, not about this iteration alone.
 	Findings []Finding
+}
+
+// File is a file that the work changes.
+type File struct {
+	Path      string // foreign text
+	From      string // where the same content was before; empty: it was not moved
+	New, Gone bool   // it was not there before, is not any more
+	// Insertions and Deletions are lines; Uncounted says that they were not counted.
+	Insertions, Deletions int
+	Uncounted             bool
 }
 
 // NotPublished begins a note of a Change that names, in quotes, all that is not
@@ -51,7 +63,7 @@ func Renews(later, earlier string) bool {
 }
 
 // quoted are the names in such a note.
-var quoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(\\.|[^"\\])*"(, )?|and \d+ more`) })
+var quoted = lazily(`"(\\.|[^"\\])*"(, )?|and \d+ more`)
 
 // Commit is a checkpoint on the run's branch.
 type Commit struct {
@@ -94,4 +106,10 @@ type Verdict struct {
 	// Digest identifies the failure, so that the same one twice can be told;
 	// empty when passed.
 	Digest string
+}
+
+// lazily compiles an expression when it is first needed. The domain does without
+// lazyregexp, as without all that is not of the standard library.
+func lazily(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -108,7 +108,7 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 			return errHalted
 		}
 		s.rec.out.Say("› " + command)
-		show := s.rec.out.Foreign()
+		show := s.rec.out.Foreign(command)
 		w := s.rec.redact.Writer(show)
 		script, env := s.tellingPath(command)
 		exit, err := s.withPath().Run(ctx, proc.Command{

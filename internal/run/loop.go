@@ -78,7 +78,7 @@ func (w *work) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	}
 	return prompt.Builder{
 		Task: w.task, Data: strings.TrimSpace(w.decision.Prompt + "\n\n" + w.conflict), Completion: w.cfg.Loop.Completion, Variables: w.cfg.Prompt.Variables,
-		Count: w.cfg.Loop.IterationCount && w.cfg.Loop.MaxIterations > 0, Bare: !w.cfg.Loop.CompletionRule,
+		Count: w.cfg.Loop.IterationCount && w.cfg.Loop.MaxIterations > 0, Bare: !w.cfg.Loop.CompletionRule, Say: w.repo != nil,
 		Own: w.local() || w.cfg.Mode != config.ModeRun,
 	}.Build
 }
@@ -106,6 +106,7 @@ func (w *work) emit(e ralph.Event) {
 		}
 	}
 	w.rec.out.Event(e)
+	w.rec.kept.Event(e)
 	w.tasks.post(e)
 	if e.Kind == ralph.EventNotice {
 		w.rec.note(e.Text)

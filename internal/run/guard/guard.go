@@ -52,7 +52,7 @@ type Setting struct {
 	// OutputBytes ends a guardrail that prints more; 0 means none.
 	OutputBytes int64
 	// Show opens a stream that shows one guardrail's output, redacted; nil drops it.
-	Show func() io.WriteCloser
+	Show func(command string) io.WriteCloser
 	// SpillDir is where output waits that is not to be shown yet; empty: /tmp.
 	SpillDir string
 }
@@ -97,7 +97,7 @@ func (g *guardrail) Check(ctx context.Context, iteration int, live <-chan struct
 	var show io.WriteCloser
 	rest := func() {}
 	if g.set.Show != nil {
-		show = proc.Hold(g.set.Show(), live, g.set.SpillDir)
+		show = proc.Hold(g.set.Show(g.spec.Command), live, g.set.SpillDir)
 		rest = func() { _ = show.Close() } // a terminal that is gone is none of the guardrail's business
 	}
 	return g.run(ctx, iteration, show), rest

@@ -122,7 +122,7 @@ func TestLogFiles(t *testing.T) { // 001-20
 	t.Parallel()
 	set := setting(t)
 	var shown bytes.Buffer
-	set.Show = func() io.WriteCloser { return nopCloser{&shown} }
+	set.Show = func(string) io.WriteCloser { return nopCloser{&shown} }
 	set.Truncate = 10
 	if err := os.WriteFile(filepath.Join(set.Dir, "out"), []byte(strings.Repeat("é hunter2hunter2\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestSideBySide(t *testing.T) {
 	})
 	set.Process = pool
 	var shown bytes.Buffer
-	set.Show = func() io.WriteCloser { return nopCloser{&shown} }
+	set.Show = func(string) io.WriteCloser { return nopCloser{&shown} }
 	// Each waits for the other: one after the other, neither would end.
 	meet := func(mine, other string) string {
 		return "touch " + mine + "; echo " + mine + " is here; until test -e " + other + "; do sleep 0.01; done; head -c 700000 /dev/zero | tr '\\0' " + mine + "; echo"
