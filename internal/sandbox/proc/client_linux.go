@@ -72,7 +72,7 @@ func newClient(o Options) (*client, error) {
 		return nil, err
 	}
 	go func() { _ = c.cmd.Wait(); close(c.exited) }()
-	body, err := encode(setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize})
+	body, err := setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
 	if err == nil {
 		err = send(c.conn, frameSetup, body)
 	}
@@ -165,11 +165,8 @@ func (c *client) openNetwork() string {
 }
 
 func (c *client) start(j job, child [3]*os.File) error {
-	if err := j.checkNUL(); err != nil {
-		return err
-	}
 	j.MaxProcs = c.maxProcs
-	body, err := encode(j)
+	body, err := j.encode()
 	if err != nil {
 		return err
 	}
