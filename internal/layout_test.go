@@ -112,9 +112,10 @@ var packages = map[string]struct {
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/build":       {nil, "what a binary knows of itself"},
 	"cli/resume":      {[]string{"config", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
+	"cli/opening":     {[]string{"agent", "agent/catalog", "agent/claude", "config", "ralph", "run", "run/rundir"}, "what is unsafe or left aside, before a run"},
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
-		"cli/build", "cli/output",
+		"cli/build", "cli/opening", "cli/output",
 		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
