@@ -104,7 +104,7 @@ redteam: ## every attack of docs/internals/redteam.md, for real, in the containe
 	e2e/setup.sh
 	docker build --target slim -t $(E2E_IMAGE)-slim .
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \
-	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' -v ./e2e/redteam
+	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/scenarios/$(REDTEAM_RUN),.)' -v ./e2e/redteam
 
 bench: ## measure against the budgets of docs/internals/performance.md
 	$(GO) run ./cmd/bench

@@ -108,10 +108,10 @@ func masked(forms ...string) sign {
 // the summary.
 func wordAttacks() []Attack {
 	say := func(id, tries, words string, seen ...sign) Attack {
-		return Attack{ID: "words-" + id, In: "words", Wall: wallEscape, Tries: tries, Plant: "cat <<'EOF'\n" + words + "\nEOF", Seen: seen}
+		return Attack{ID: "words-" + id, In: "words", Defense: defenseEscape, Tries: tries, Plant: "cat <<'EOF'\n" + words + "\nEOF", Seen: seen}
 	}
 	secret := func(id, tries, script string, forms ...string) Attack {
-		return Attack{ID: "words-" + id, In: "words", Wall: wallMask, Tries: tries, Plant: `S=$RT_CANARY_TOKEN; export S; ` + script, Seen: []sign{masked(forms...)}}
+		return Attack{ID: "words-" + id, In: "words", Defense: defenseMask, Tries: tries, Plant: `S=$RT_CANARY_TOKEN; export S; ` + script, Seen: []sign{masked(forms...)}}
 	}
 	return []Attack{
 		say("mention", "call a person by @name", "RTW thanks @redteam-octocat for it", spoken(`@redteam-octocat`)),
