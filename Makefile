@@ -6,6 +6,9 @@ REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 CREATED  ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -X main.version=$(VERSION)
 
+# With the path of the clone in them, packages would be compiled anew in each clone.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+
 # What is built once and kept: linters here, the parts of e2e in e2e/setup.sh.
 CACHE ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci
 BIN    = $(CACHE)/bin
@@ -41,7 +44,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the binary, as ./ralph
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
+	CGO_ENABLED=0 $(GO) build -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
 
 demo: ## the whole pipeline on this machine, with Go and git only
 	$(GO) run ./cmd/ralph demo
