@@ -84,7 +84,7 @@ func TestNpmSeesItsOwnFolderOnly(t *testing.T) {
 		}
 	}
 	if uid := strings.TrimSpace(l.read("log/uid")); os.Geteuid() == 0 && uid != "1001" {
-		t.Errorf("npm ran as uid %s, want the guest's", uid)
+		t.Errorf("npm ran as uid %s, want that of its user", uid)
 	}
 }
 
