@@ -37,10 +37,14 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 	}
 	tip := s.parent
 	if s.public != parent.TreeHash || s.own > 0 || r.state.untold {
+		changes, err := r.store.Diff(parent.TreeHash, s.public, nil)
+		if err != nil {
+			return ralph.Commit{}, err
+		}
 		now := r.opt.Clock()
 		tip, err = r.store.WriteCommit(&object.Commit{
 			Author: r.opt.Author.Signature(now), Committer: r.opt.Committer.Signature(now),
-			Message: message(r.opt.Message(it)), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
+			Message: message(r.opt.Message(it, r.files(changes, nil))), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
 		})
 		if err != nil {
 			return ralph.Commit{}, err

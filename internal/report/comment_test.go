@@ -13,6 +13,7 @@ func TestCommentWhileItRuns(t *testing.T) {
 	t.Parallel()
 	r := running()
 	golden(t, "running.comment.md", report.Comment(r, report.CommentOptions{Marker: marker, Iteration: 3}))
+	golden(t, "running.body.md", report.Body(r, report.BodyOptions{Marker: marker, Iteration: 3}))
 	r.MaxIterations, r.Iterations, r.History, r.Budget = 0, nil, ralph.History{}, ralph.Budget{}
 	for n, want := range map[int]string{0: "### 🔄 Starting\n", 1: "### 🔄 Working: iteration 1\n"} {
 		if got := report.Comment(r, report.CommentOptions{Iteration: n}); !strings.HasPrefix(got, want) || strings.Contains(got, "So far") {

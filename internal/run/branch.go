@@ -273,17 +273,6 @@ func (o own) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, 
 	return o.CheckpointOwn(ctx, it)
 }
 
-// tree identifies the tree as it was seen last; "" when nobody looks.
-func (b *branch) tree() string {
-	switch {
-	case b.repo != nil:
-		return b.repo.Tree()
-	case b.watcher != nil:
-		return b.watcher.Tree()
-	}
-	return ""
-}
-
 // runFiles are the paths that are never committed, absolute.
 func (p *plan) runFiles() []string {
 	top, err := filepath.EvalSymlinks(p.Workspace)

@@ -121,8 +121,8 @@ func (w *work) lastIsOurs() bool {
 func (w *work) proposal(r ralph.Report, branch string) forge.PullRequest {
 	r.Publication.PullRequest.Draft = w.draft() // as it is about to be
 	public := report.Redacted(r, w.rec.masked)
-	title, about := w.title(), w.about("")
-	about.Title = memory.TitleMark(title)
+	title, about := w.title(public), w.about("")
+	about.Title, about.Said = memory.TitleMark(title), title == memory.SaidTitle(public)
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: w.cfg.Git.PushToFork,
 		HeadSHA: w.repo.State().Tip, Last: w.last(), NewHead: !w.start.Existed && !w.proposed,
@@ -217,10 +217,13 @@ func (w *work) cleanUp(ctx context.Context, state publish.State) bool {
 	return true
 }
 
-func (w *work) title() string {
-	switch {
+// title is the pull request's, by a record that others may see.
+func (w *work) title(r ralph.Report) string {
+	switch said := memory.SaidTitle(r); {
 	case w.cfg.PullRequest.Title != "":
 		return w.cfg.PullRequest.Title
+	case said != "":
+		return said
 	case w.decision.Title != "":
 		return w.rec.masked(memory.Title(ralph.Report{Task: w.decision.Title}))
 	case w.cfg.Mode == config.ModeSupervise:
@@ -230,7 +233,7 @@ func (w *work) title() string {
 	case w.cfg.Mode == config.ModeBuild:
 		return "ralph: build"
 	}
-	return w.rec.masked(memory.Title(w.rec.public()))
+	return memory.Title(r)
 }
 
 // draft follows the outcome unless the user decided.
