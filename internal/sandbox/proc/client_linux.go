@@ -20,15 +20,15 @@ import (
 
 // client is our side of one sandbox-init.
 type client struct {
-	events   chan event
-	conn     *net.UnixConn
-	cmd      *exec.Cmd
-	exited   chan struct{} // closed when cmd has been waited for
-	complain *tailBuffer   // its standard error
-	maxProcs uint64
-	reaper   bool
-	refused  *refusals // nil: nobody wants to know
-	unwalled atomic.Pointer[string]
+	events       chan event
+	conn         *net.UnixConn
+	cmd          *exec.Cmd
+	exited       chan struct{} // closed when cmd has been waited for
+	complain     *tailBuffer   // its standard error
+	maxProcs     uint64
+	reaper       bool
+	refused      *refusals // nil: nobody wants to know
+	unrestricted atomic.Pointer[string]
 }
 
 func newClient(o Options) (*client, error) {
@@ -133,7 +133,7 @@ func (c *client) read() {
 		switch f.kind {
 		case frameOpen:
 			reason := string(f.body)
-			c.unwalled.Store(&reason)
+			c.unrestricted.Store(&reason)
 		case frameRefused:
 			address, reason, _ := strings.Cut(string(f.body), "\x00")
 			c.refused.add(address, reason)
@@ -158,7 +158,7 @@ func (c *client) read() {
 
 // openNetwork is why there is no network restriction although it was asked for.
 func (c *client) openNetwork() string {
-	if reason := c.unwalled.Load(); reason != nil {
+	if reason := c.unrestricted.Load(); reason != nil {
 		return *reason
 	}
 	return ""

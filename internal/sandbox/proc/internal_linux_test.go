@@ -32,9 +32,9 @@ func TestJobRoundTrip(t *testing.T) {
 
 func TestSetupRoundTrip(t *testing.T) {
 	t.Parallel()
-	walls := confine.DefaultPolicy([]string{"/work", "/a b\n\xff\x00"}, []string{"/opt/agent"})
-	walls.Strict = true
-	walls.Network = &confine.Network{
+	policy := confine.DefaultPolicy([]string{"/work", "/a b\n\xff\x00"}, []string{"/opt/agent"})
+	policy.Strict = true
+	policy.Network = &confine.Network{
 		Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128"), netip.MustParseAddrPort("[::1]:1")},
 		Ports:   []uint16{1, 65535}, Sockets: []string{"/work", ""},
 	}
@@ -42,14 +42,14 @@ func TestSetupRoundTrip(t *testing.T) {
 		{},
 		{Policy: &confine.Policy{}},
 		{Policy: &confine.Policy{Network: &confine.Network{}}},
-		{Policy: &walls, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
+		{Policy: &policy, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
 	} {
 		checkRoundTrip(t, s, setup.encode, decodeSetup)
 	}
 }
 
 // checkRoundTrip fails unless decode gives what encode got, and nothing for a part of it:
-// a misread wall is no wall.
+// a misread policy protects nothing.
 func checkRoundTrip[T any](t *testing.T, want T, encode func(T) ([]byte, error), decode func([]byte) (T, error)) {
 	t.Helper()
 	data, err := encode(want)
