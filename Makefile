@@ -79,6 +79,7 @@ vet: ## go vet, with every build tag
 	CGO_ENABLED=0 $(GO) vet -tags e2e ./e2e/...
 	CGO_ENABLED=0 $(GO) vet -tags e2e,long ./e2e
 	CGO_ENABLED=0 $(GO) vet -tags long $(LONG)
+	CGO_ENABLED=0 $(GO) vet -tags ordinary ./internal/inspect
 
 cross: ## the binary for each platform
 	@for p in $(PLATFORMS); do \

@@ -17,6 +17,7 @@ import (
 
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/sandbox/confine"
@@ -221,6 +222,9 @@ func (c *commands) arm(a *app, args []string, short bool) (shortened bool) {
 	return short
 }
 
+// dashedValue is what kong says of a value that begins with a dash.
+var dashedValue = lazyregexp.New(`^(--?\S+): expected \S+ value but got "(.*)" \((?:short|long) flag\)`)
+
 // misuse says what is wrong with the command line, and where the right one is
 // explained. kong speaks of tokens where a person would speak of values.
 func misuse(err error) string {
@@ -231,6 +235,9 @@ func misuse(err error) string {
 	}
 	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(text, "(<EOL>)") {
 		text = flag + " needs a value"
+	}
+	if m := dashedValue.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("%s: %q begins like a flag: if it is the value, write %s=%s", m[1], m[2], m[1], m[2])
 	}
 	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
 		text, help = text+": unknown command; pass a task with --prompt", "ralph"

@@ -70,16 +70,21 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	cfg, err := config.Load(sources)
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)
+	var verbose []string // below what is unsafe
 	if d.verbose {
 		for _, name := range cfg.Loaded {
-			fmt.Fprintln(a.stderr, redact.Text(logs.LoadingSettings(name)))
+			verbose = append(verbose, logs.LoadingSettings(name))
 		}
+		verbose = append(verbose, logs.VerboseLines(cfg.Redacted())...)
 	}
 	problems := config.ErrorLines(err)
 	if cfg.Prompt.Variables != nil {
 		problems = append(problems, config.ErrorLines(gitdir.Check(workspace))...)
 	}
 	if len(problems) > 0 {
+		for _, line := range verbose[:min(len(cfg.Loaded), len(verbose))] {
+			fmt.Fprintln(a.stderr, redact.Text(line))
+		}
 		for _, line := range problems {
 			fmt.Fprintln(a.stderr, "ralph:", line)
 		}
@@ -89,11 +94,6 @@ func (a *app) runLocally(d localRun, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	if d.verbose {
-		for _, line := range logs.VerboseLines(cfg.Redacted()) {
-			fmt.Fprintln(a.stderr, redact.Text(line))
-		}
-	}
 	in := &run.Input{
 		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace,
 		Site: a.localSite(), Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
@@ -101,7 +101,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	if d.opening != "" {
 		in.Output.Aside(d.opening)
 	}
-	for _, line := range openingLines(in) {
+	for _, line := range append(openingLines(in), verbose...) {
 		in.Output.Aside(line)
 	}
 	if d.verbose {

@@ -69,6 +69,9 @@ func (c Config) HasTask() bool {
 	return c.Prompt.Text != "" || c.Prompt.File != "" || !takesEvent(c.Mode)
 }
 
+// Uncounted reports whether the agent's output, plain text, says neither cost nor tokens.
+func (c Config) Uncounted() bool { return c.Agent.Name == "text" || c.Output.Format == "text" }
+
 // Files are what configuration and task were read from, as people would name them.
 func (c Config) Files() []string {
 	if c.Prompt.File == "" {
