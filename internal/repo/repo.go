@@ -114,8 +114,8 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 		return lfs.Check{Tree: r.tree}.Explain(ctx, err)
 	}
 	r.asked = r.opt.Branch
-	if r.opt.Killed != nil && r.opt.Killed.Branch == r.asked {
-		r.killed = r.opt.Killed
+	if k := r.opt.Killed; k != nil && (k.Branch == r.asked || k.Name == r.asked) { // or it is gone on with by its whole name
+		r.killed = k
 	}
 	if r.opt.Branch, err = branchname.Suffix(r.opt.Branch, r.opt.BranchSuffix, r.opt.Clock(), r.base.String()); err != nil {
 		return err
