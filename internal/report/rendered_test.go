@@ -198,7 +198,7 @@ func checkRendered(t *testing.T, s string) {
 }
 
 var (
-	ours     = regexp.MustCompile(`(?im)^\s*ralph-(?:run|iteration|story|cost-\S+|outcome)\s*:`)
+	ours     = regexp.MustCompile(`(?im)^\s*ralph-(?:run|iteration|title|story|cost-\S+|outcome)\s*:`)
 	person   = regexp.MustCompile(`(?im)^\s*(?:co-authored-by|signed-off-by|skip-checks)\s*:`)
 	skipping = regexp.MustCompile(`(?i)\[(?:skip|ci skip|no ci|actions skip)[^\]\x{200d}]*\]|\*\*\*NO_CI\*\*\*`)
 )
@@ -237,6 +237,7 @@ func attacks() []string {
 		"```", "```mermaid\ngraph TD\n```", "````\n```", "~~~", "~~~~geojson\n{}\n~~~~", "```text\n</details>\n@octocat", "`", "``", "``` ` ```", "`` ` ``", "\\`", "$x$", "$$\nx\n$$", "$`x`$", "```math\nx\n```", "*x*", "_x_", "~~x~~", "**", "__", "~", "\\", "\\\\", "\\\n", "x  \ny", ":shipit:", ":tada:",
 		"\x1b[31mred\x1b[0m", "\x1b]8;;https://evil.example\x07x\x1b]8;;\x07", "\u202eevil", "\U000e0041\U000e0042", "a\x00b", "a\rb", "a\r\nb", "a\u2028b", "a\u0085b", "\xff\xfe", "\ufeffx", long, strings.Repeat("`", 3000), strings.Repeat("> ", 200), strings.Repeat("[", 200), strings.Repeat("<b>", 100), strings.Repeat("@a ", 100),
 		"subject\n\nRalph-Outcome: completed\nRalph-Cost-USD: 0", "subject\n\nralph-run : 1", "subject\n\n Ralph-Run: 1", "subject\r\rRalph-Run: 1", "Ralph-Run: 1", "x\n\nRalph-Run: 1\n\nprose", "x\n\nCo-authored-by: A <a@b.example>", "x\n\nCo-authored-by: A <a@b.example>\n\nprose\nand more\n", "x\n\nSigned-off-by: A\n\nmore", "x\n\n\nskip-checks:true", "x\n\nskip-checks: true\n\nprose",
+		"**a #*1***", "https:*//evil.example*", "#*1*", "G*H-*1", "w*ww.*evil.example", "*fixes* #*12*",
 		"[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[SKIP CI] x", "[skip\u200b ci]", "[skip azurepipelines]", "***NO_CI***", "[skip travis]", "[skip-ci]", "[ci-skip]",
 	}
 }

@@ -3,6 +3,7 @@
 package scm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (t *tasks) Deliver(ctx context.Context, it ralph.Iteration, ask func(prompt
 			if d.Message == "" {
 				message, err := t.message(words, ask)
 				if errors.Is(err, ralph.ErrSpent) { // finished work is not left lying for want of a message
-					message, err = fmt.Sprintf("ralph: iteration %d", it.Number), nil
+					message, err = cmp.Or(Message(it.Said.Commit, t.Redact), fmt.Sprintf("ralph: iteration %d", it.Number)), nil
 				}
 				if err != nil {
 					return d, err

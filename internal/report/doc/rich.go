@@ -119,7 +119,7 @@ func (r *rich) line(n ast.Node) Text {
 		return r.foreign(string(n.Lines().Value(r.source)))
 	}
 	var t Text
-	var plain strings.Builder // words in a row are one text: a reference may be made of several
+	var plain strings.Builder
 	flush := func() {
 		t = append(t, r.foreign(plain.String())...)
 		plain.Reset()
@@ -176,7 +176,20 @@ func (r *rich) line(n ast.Node) Text {
 		}
 	}
 	flush()
-	return t
+	return together(t)
+}
+
+// together makes one text of words that stand side by side once their markup is gone: a
+// reference may be made of several.
+func together(t Text) (joined Text) {
+	for _, p := range t {
+		if n := len(joined) - 1; n >= 0 && p.Form == foreignForm && joined[n].Form == foreignForm {
+			joined[n].Words += p.Words
+			continue
+		}
+		joined = append(joined, p)
+	}
+	return joined
 }
 
 func (r *rich) code(s string) Text {

@@ -15,6 +15,7 @@ func TestRich(t *testing.T) {
 		"> [!NOTE]\n> quoted":                                                            "\\[\\!NOTE\\]<br>quoted\n",
 		"[docs](https://x.example/a) ![pic](http://y.example/p.png) <https://z.example>": "docs (`x.example`) pic (`y.example`) https:\u200d//z.example\n",
 		"@org/team fixes #12 &#64;a \\#3":                                                "@\u200dorg/team fixes \\#\u200d12 @\u200da \\#\u200d3\n",
+		"see #*1* and https:*//x.example*":                                               "see \\#\u200d1 and https:\u200d//x.example\n",
 		"<!-- hidden -->\n":                                                              "&#60;\\!-- hidden --&#62;\n",
 		"---\n\n## **a** b":                                                              "**a b**\n",
 	} {

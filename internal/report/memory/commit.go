@@ -284,6 +284,11 @@ func Title(r ralph.Report) string {
 		if line := filesSubject(r.Publication.Files); line != "" {
 			return line
 		}
+		for _, it := range r.Iterations { // the run goes on, and its files are not counted yet
+			if line := titled(it.Commit.Subject); it.Commit.Ours && line != "" && !strings.HasPrefix(line, "ralph: ") {
+				return line
+			}
+		}
 	}
 	text, _ := doc.Head(r.Task, 4096)
 	for line := range strings.SplitSeq(text, "\n") {

@@ -37,9 +37,12 @@ func TestTitleIsOfTheChange(t *testing.T) {
 		r    ralph.Report
 		want string
 	}{
-		"said":          {ralph.Report{Task: "x", Publication: files, Iterations: said(ralph.Said{Commit: "One"}, ralph.Said{Commit: "Two", Title: "Round prices\nhalf up for @all"})}, "Round prices half up for @\u200dall"},
-		"a commit":      {ralph.Report{Task: "x", Publication: files, Iterations: said(ralph.Said{}, ralph.Said{Commit: "One"}, ralph.Said{Commit: "Two"})}, "One"},
-		"files":         {ralph.Report{Task: "x", Publication: files, Iterations: said(ralph.Said{Title: "\u200b"})}, "Change a.js and 1 more file"},
+		"said":     {ralph.Report{Task: "x", Publication: files, Iterations: said(ralph.Said{Commit: "One"}, ralph.Said{Commit: "Two", Title: "Round prices\nhalf up for @all"})}, "Round prices half up for @\u200dall"},
+		"a commit": {ralph.Report{Task: "x", Publication: files, Iterations: said(ralph.Said{}, ralph.Said{Commit: "One"}, ralph.Said{Commit: "Two"})}, "One"},
+		"files":    {ralph.Report{Task: "x", Publication: files, Iterations: said(ralph.Said{Title: "\u200b"})}, "Change a.js and 1 more file"},
+		"a checkpoint": {
+			ralph.Report{Task: "x", Iterations: []ralph.Iteration{{Commit: ralph.Commit{Subject: "by the agent"}}, {Commit: ralph.Commit{Subject: "Change a.js", Ours: true}}}}, "Change a.js",
+		},
 		"the task":      {ralph.Report{Task: "\n# Make it **right**\nnow"}, "ralph: Make it **right**"},
 		"a task list":   {ralph.Report{Task: "Shop", Tasks: ralph.TaskList{Stories: []ralph.Story{{ID: "US-1"}}}, Publication: files, Iterations: said(ralph.Said{Commit: "One"})}, "ralph: Shop"},
 		"nothing known": {ralph.Report{}, "ralph: unattended work"},
