@@ -53,7 +53,7 @@ type release struct {
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) == 0 {
-		return errors.New(usage)
+		return errors.New(strings.TrimSpace(usage))
 	}
 	r := &release{stdout: stdout}
 	var to, name string
