@@ -26,7 +26,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		Policy: ralph.Policy{
 			Completion: w.cfg.Loop.Completion, MaxIterations: w.cfg.Loop.MaxIterations, MinToolCalls: w.cfg.Loop.MinToolCalls, CallsOnly: w.cfg.Mode == config.ModeSession,
 			Resume: w.cfg.Agent.Resume, OnAgentError: w.cfg.Loop.OnAgentError, MaxRetries: w.cfg.Loop.MaxRetries, RetryDelay: w.cfg.Loop.RetryDelay, Delay: w.delay,
-			StallLimit: w.stallLimit, QuotaWait: w.cfg.Limits.QuotaWait, Salvage: salvage,
+			StallLimit: w.stallLimit, QuotaWait: w.cfg.Limits.QuotaWait, Salvage: salvage, Grace: killGrace,
 			Checkpoint: w.cfg.Git.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Git.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
@@ -129,7 +129,10 @@ func (w *work) emit(e ralph.Event) {
 func (w *work) keepBooks(e ralph.Event) {
 	switch {
 	case e.Kind == ralph.EventCheckpoint:
-		if e.Commit != nil && e.Commit.Ours {
+		switch {
+		case e.Commit.SHA == "":
+			w.costs.withdrawn()
+		case e.Commit.Ours:
 			w.costs.committed(e.Iteration)
 		}
 		return

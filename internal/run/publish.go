@@ -180,6 +180,9 @@ func (w *work) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 			if it.Commit.SHA != "" {
 				c.Own += it.Commit.Own + 1
 			}
+			if c.Pushing {
+				c = w.repo.PushCheckpoint(ctx, c)
+			}
 			it.Commit = c
 			w.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: it.Number})
 		}
