@@ -19,6 +19,8 @@ const (
 	// Marker stands in the body of every pull request of ours and is not shown. One
 	// without it was described by somebody else.
 	Marker = "<!-- ralph-action -->"
+	// UnderWayMark stands in the body while the run goes on, and is not shown.
+	UnderWayMark = "<!-- ralph-action under way -->"
 	// RecordMarker begins the comment that holds the record of the last run below
 	// a pull request that somebody else described.
 	RecordMarker = "<!-- ralph-action record -->"
@@ -140,6 +142,25 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	done := c.record(have, operation)
 	done.Foreign = theirs
 	return done, warnings, nil
+}
+
+// Update gives an open pull request of ours title and body anew, as Upsert does. One that
+// was closed, or that somebody else describes by now, is left alone. It costs two calls.
+func (c *Client) Update(ctx context.Context, number int, want PullRequest) error {
+	want, _, err := c.clean(want)
+	if err != nil {
+		return err
+	}
+	have := new(github.PullRequest)
+	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d", number), nil, have); err != nil {
+		return c.api.Explain(fmt.Sprintf("read pull request #%d", number), "pull-requests: read", err)
+	}
+	if have.GetNumber() != number || have.GetState() != "open" || foreign(have) {
+		return nil
+	}
+	want.Draft = have.GetDraft()
+	_, err = c.update(ctx, have, want.revised(have))
+	return err
 }
 
 // revised is what is wanted of a pull request that has words already.

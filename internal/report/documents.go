@@ -104,9 +104,13 @@ type BodyOptions struct {
 func Body(r ralph.Report, o BodyOptions) string {
 	o.About = o.About.With(o.Closes)
 	m := record{r, bodyLimits.bounds()}
+	head, facts := m.headline(), m.links()
+	if r.Outcome == "" {
+		head, facts = m.progress(), m.soFarFacts()
+	}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
-		m.headline(), m.facts(m.links()), m.reasons(), m.errors(), m.left(),
+		head, m.facts(facts), m.reasons(), m.errors(), m.left(),
 		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
 		m.guardrailFailures(), m.baseline(), m.network(), m.notes(), m.charts(), m.final(), m.footer(),
 	})
@@ -128,9 +132,6 @@ type CommentOptions struct {
 	// Marker is the first line, by which the comment is known as ours: an HTML
 	// comment. Empty: none.
 	Marker string
-	// Iteration is the one that is going on, 1-based, in a run without an outcome;
-	// 0: none yet.
-	Iteration int
 }
 
 // Comment is the record of a run for an issue or a pull request, in a few
@@ -141,10 +142,7 @@ func Comment(r ralph.Report, o CommentOptions) string {
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
 	m := record{r, commentLimits.bounds()}
 	if r.Outcome == "" {
-		for _, it := range r.Iterations {
-			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
-		}
-		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(o.Iteration), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
+		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
 	}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", o.Marker), m.headline(), m.facts(m.links()), m.reasons(), m.unchanged(true), m.errors(),

@@ -64,7 +64,7 @@ func (m record) links() []doc.Fact {
 	}
 	if n := commits(m.Report); n > 0 {
 		t := doc.Linked(compareURL(m.Report, false), words.Plural(n, "commit"))
-		if words := commitWords(p); words != "" {
+		if words := commitWords(m.Report); words != "" {
 			t = doc.Line(t, " ("+words+")")
 		}
 		facts = append(facts, doc.Fact{Name: "Work", Plain: true, Text: t})
@@ -256,7 +256,9 @@ func (m record) footer() doc.Section {
 	if text := allowed(m.Report); text != "" {
 		add("allowed: " + text)
 	}
-	add(fmt.Sprintf("exit code %d", m.ExitCode))
+	if m.Outcome != "" {
+		add(fmt.Sprintf("exit code %d", m.ExitCode))
+	}
 	if m.Version != "" {
 		add("ralph ", doc.Foreign(m.Version, 60))
 	}
@@ -273,9 +275,9 @@ func (m record) codes(names []string) doc.Text {
 }
 
 // progress says how far a run is that goes on.
-func (m record) progress(n int) doc.Section {
+func (m record) progress() doc.Section {
 	title := "🔄 Starting"
-	if n > 0 {
+	if n := m.Now.Iteration; n > 0 {
 		title = fmt.Sprintf("🔄 Working: %s %d", unit(m.Report), n)
 		if m.MaxIterations > 0 {
 			title += fmt.Sprintf(" of at most %d", m.MaxIterations)
@@ -287,8 +289,15 @@ func (m record) progress(n int) doc.Section {
 // soFarFacts is what is known of a run that goes on.
 func (m record) soFarFacts() []doc.Fact {
 	var facts []doc.Fact
+	if now := m.Now; now.Took > 0 {
+		t := doc.Line(words.Span(now.Took) + " in this " + unit(m.Report) + ", as of " + m.Started.Add(m.Duration).UTC().Format("15:04 UTC"))
+		if now.Doing != "" {
+			t = doc.Line(doc.Mono(now.Doing, m.command), " for "+words.Span(now.For)+"; ", t)
+		}
+		facts = append(facts, doc.Fact{Name: "Now", Text: t})
+	}
 	if len(m.Iterations) > 0 {
-		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(words.Cost(m.Usage().Cost))})
+		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(words.Cost(m.Usage().Cost) + ", " + words.Span(m.Duration))})
 	}
 	if words.HasTasks(m.Report) {
 		facts = append(facts, doc.Fact{Name: "Stories", Plain: true, Text: doc.Line(words.StoryCount(m.Tasks))})

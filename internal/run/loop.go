@@ -18,7 +18,7 @@ import (
 func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 	l := ralph.Loop{
 		Agent:      lean{w.agents},
-		Workspace:  w.loopWorkspace(),
+		Workspace:  w.loopWorkspace(w.live.Pushed),
 		Guardrails: w.guardrails(),
 		SCM:        w.scm(),
 		Ready:      w.ready,
@@ -125,29 +125,17 @@ func (w *work) emit(e ralph.Event) {
 	}
 }
 
-// keepBooks notes what the commits and the comment tell.
+// keepBooks notes what the commits, the pull request and the comment tell.
 func (w *work) keepBooks(e ralph.Event) {
 	switch {
-	case e.Kind == ralph.EventCheckpoint:
-		switch {
-		case e.Commit.SHA == "":
-			w.costs.withdrawn()
-		case e.Commit.Ours:
-			w.costs.committed(e.Iteration)
-		}
-		return
+	case e.Kind == ralph.EventCheckpoint && e.Commit.SHA == "":
+		w.costs.withdrawn()
+	case e.Kind == ralph.EventCheckpoint && e.Commit.Ours:
+		w.costs.committed(e.Iteration)
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		w.costs.ended(*e.Record)
-		if w.updates == nil && !w.cfg.PullRequest.WaitForCI {
-			return
-		}
-		w.seen = append(w.seen, *e.Record)
-	case e.Kind != ralph.EventIterationStart:
-		return
 	}
-	if w.updates != nil {
-		w.updates.update(w.progress(e.Iteration))
-	}
+	w.live.Event(e, &w.rec.report)
 }
 
 // taskFile is what a prompt file held.

@@ -23,6 +23,7 @@ func (w *work) publish(run context.Context) {
 	w.budgetKept()
 	w.rec.report.Network = w.network.refused()
 	if w.repo == nil {
+		w.endLive(ctx)
 		w.rec.report.Duration = time.Since(w.rec.started())
 		w.tellEnd(ctx)
 		return
@@ -41,6 +42,10 @@ func (w *work) publish(run context.Context) {
 		} else if err := w.repo.Follow(ctx, !w.onTheirs()); err != nil {
 			w.rec.note("The branch's pull request could not be checked again before publishing: " + err.Error())
 		}
+	}
+	w.endLive(ctx)
+	if early, _ := w.live.PullRequest(); early.Operation == ralph.OperationCreated {
+		p.PullRequest = early
 	}
 	w.rec.report.Duration = time.Since(w.rec.started())
 	state := w.repo.State()
@@ -215,7 +220,7 @@ func (w *work) stayed(p *ralph.Publication) string {
 			if w.draft() {
 				state = "a draft"
 			}
-			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, w.title())
+			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, w.title(w.rec.public()))
 		}
 	case w.cfg.DryRun:
 		where += " (dry run)"
