@@ -20,7 +20,9 @@ RUN go mod download
 COPY cmd cmd
 COPY internal internal
 ARG VERSION=dev
-RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" -o /out/ralph ./cmd/ralph \
+ARG REVISION=
+ARG CREATED=
+RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${REVISION} -X main.built=${CREATED}" -o /out/ralph ./cmd/ralph \
  && /out/ralph version
 
 # --- agents: the CLIs, installed where no leftover can reach the image -----

@@ -4,7 +4,7 @@ GO       ?= go
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 CREATED  ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
-LDFLAGS   = -s -w -X main.version=$(VERSION)
+LDFLAGS   = -s -w -X main.version=$(VERSION) -X main.commit=$(REVISION) -X main.built=$(CREATED)
 
 # What is built once and kept: linters here, the parts of e2e in e2e/setup.sh.
 CACHE ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci
@@ -35,10 +35,10 @@ REDTEAM_DIR    ?= $(CURDIR)/dist/redteam
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check race long nightly vet cross lint e2e e2e-image redteam kernels bench image fmt clean
+.PHONY: help build demo test check race long nightly vet cross lint e2e e2e-image redteam kernels bench image images pulled release-dry fmt clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the binary, as ./ralph
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
@@ -92,9 +92,11 @@ lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
 	$(GOLANGCI) run --build-tags e2e,long ./...
 	$(ACTIONLINT) -color
 
+# BUILT=yes tests images that are there: `make pulled` fetched them.
+BUILT ?=
 e2e-image:
 	e2e/setup.sh
-	$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE) IMAGE_ARGS=
+	$(if $(BUILT),,$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE) IMAGE_ARGS=)
 
 e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (Debian, root)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
@@ -102,7 +104,7 @@ e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (D
 
 redteam: ## every attack of docs/internals/redteam.md, for real, in the container (Debian, root)
 	e2e/setup.sh
-	docker build --target slim -t $(E2E_IMAGE)-slim .
+	$(if $(BUILT),,docker build --target slim -t $(E2E_IMAGE)-slim .)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \
 	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' -v ./e2e/redteam
 
@@ -113,6 +115,23 @@ bench: ## measure against the budgets of docs/internals/performance.md
 image: ## the container images, full and slim
 	docker build $(IMAGE_ARGS) --target slim -t $(IMAGE)$(if $(findstring :,$(IMAGE)),,:latest)-slim .
 	docker build $(IMAGE_ARGS) -t $(IMAGE) .
+
+# As files of docker save: cmd/release writes them to a registry.
+images: ## the images of a release, as OUT/full.tar and OUT/slim.tar
+	mkdir -p $(OUT)
+	$(MAKE) --no-print-directory image IMAGE=ralph-action:release VERSION=$(VERSION)
+	docker save -o $(OUT)/full.tar ralph-action:release
+	docker save -o $(OUT)/slim.tar ralph-action:release-slim
+OUT ?= dist/images
+
+pulled: ## images of a registry, FULL and SLIM, as those that e2e and redteam test with BUILT=yes
+	docker pull $(FULL) && docker tag $(FULL) $(E2E_IMAGE)
+	docker pull $(SLIM) && docker tag $(SLIM) $(E2E_IMAGE)-slim
+
+release-dry: ## a whole release, to a registry on this machine; leaves dist/release (Go, git, Docker)
+	rm -rf dist/release dist/images
+	$(MAKE) --no-print-directory images
+	$(GO) run ./cmd/release dry -out dist/release dist/images/full.tar dist/images/slim.tar
 
 kernels: ## the tests of the sandbox under other kernels, emulated; KERNELS="bookworm/arm64 …" (Debian, root)
 	e2e/kernels/run.sh $(KERNELS)

@@ -57,3 +57,31 @@ func (b *bench) options(ctx context.Context) ([]row, error) {
 	guarded.Ours = measured("ms", guarded.Ours.Samples)
 	return []row{plain, loaded, guarded}, err
 }
+
+// guardrails measures what running side by side saves: a run of one iteration with
+// three guardrails that wait, against the same run with one job.
+func (b *bench) guardrails(ctx context.Context) ([]row, error) {
+	dir, err := b.desk(ctx, "guardrails")
+	if err != nil {
+		return nil, err
+	}
+	agent, err := b.script("done", "echo '<promise>COMPLETE</promise>'\n")
+	if err != nil {
+		return nil, err
+	}
+	const list = "[{command: sleep 0.2, parallel: true}, {command: 'sleep 0.2 # 2', parallel: true}, {command: 'sleep 0.2 # 3', parallel: true}]"
+	with := func(jobs string) func() (float64, error) {
+		return func() (float64, error) {
+			began := time.Now()
+			text, err := b.run(ctx, dir, agent, "--baseline=false", "--guardrails", list, "--guardrail-jobs", jobs).CombinedOutput()
+			if err != nil {
+				return 0, fmt.Errorf("ralph run: %w\n%s", err, text)
+			}
+			return ms(time.Since(began)), nil
+		}
+	}
+	one, err := row{
+		What: "run with three guardrails of 200 ms side by side", Comparison: "the same, one after the other", Note: "From start to end, one iteration.",
+	}.compare(5, with("3"), with("1"))
+	return []row{one}, err
+}

@@ -198,7 +198,8 @@ func guardrail() object {
 			"failAction": object{"type": []string{"string", "null"}, "pattern": "^([Aa][Pp][Pp][Ee][Nn][Dd]|[Pp][Rr][Ee][Pp][Ee][Nn][Dd]|[Rr][Ee][Pp][Ll][Aa][Cc][Ee])$", "default": "APPEND", "description": "Where the feedback goes: APPEND, PREPEND or REPLACE."},
 			"hint":       object{"type": []string{"string", "null"}, "maxLength": 10000, "description": "What the agent should know when it fails."},
 			"timeout":    object{"$ref": "#/$defs/duration", "description": "Longest run; 0 for no limit."},
-			"when":       object{"enum": []any{"always", "changes", nil}, "default": "always", "description": "always, or changes: only when the files or HEAD differ from what it judged last."},
+			"when":       object{"enum": []any{"always", "changes", nil}, "default": "always", "description": "always, or changes: not again on files and HEAD that it passed on."},
+			"parallel":   object{"type": []string{"boolean", "null"}, "default": false, "description": "May run at the same time as its neighbours in the list that may."},
 		},
 	}
 }

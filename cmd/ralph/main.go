@@ -7,7 +7,7 @@ import (
 	"github.com/org/ralph-action/internal/cli"
 )
 
-// version is set by -ldflags "-X main.version=…".
-var version = "dev"
+// Set by -ldflags "-X main.version=… -X main.commit=… -X main.built=…".
+var version, commit, built = "dev", "", ""
 
-func main() { os.Exit(cli.Start(version)) }
+func main() { os.Exit(cli.Start(cli.Build{Version: version, Commit: commit, Time: built})) }

@@ -17,12 +17,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/sethvargo/go-githubactions"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/secret"
 )
 
@@ -129,6 +134,60 @@ func (r *Runner) Warning(title, message string) {
 // Error makes an annotation of why the run failed.
 func (r *Runner) Error(title, message string) {
 	r.annotate(title, message, (*githubactions.Action).Errorf)
+}
+
+// Problem makes an annotation of something that a user has to correct, at its place
+// where that is known: a message may begin with FILE:LINE, or with the name of an input
+// that stands once in the workflow's file.
+func (r *Runner) Problem(title, message string) {
+	fields := map[string]string{"title": r.oneLine(title, maxTitle)}
+	if file, line := r.place(message); line > 0 {
+		fields["file"], fields["line"] = file, strconv.Itoa(line)
+	}
+	action := r.action.WithFieldsMap(fields)
+	message = r.block(message, maxMessage)
+	r.command(func() { action.Errorf("%s", message) })
+}
+
+var (
+	fileAndLine = lazyregexp.New(`^([A-Za-z0-9_.][A-Za-z0-9_./-]*\.(?:ya?ml|json)):([0-9]{1,6})(?::[0-9]+)?: `)
+	inputName   = lazyregexp.New(`^input ([a-z0-9-]+): `)
+)
+
+// place finds what a message is about; line is 0 if that is not known.
+func (r *Runner) place(message string) (file string, line int) {
+	if m := fileAndLine.FindStringSubmatch(message); m != nil {
+		line, _ = strconv.Atoi(m[2])
+		return m[1], line
+	}
+	m := inputName.FindStringSubmatch(message)
+	file, _, ok := strings.Cut(strings.TrimPrefix(r.getenv("GITHUB_WORKFLOW_REF"), r.getenv("GITHUB_REPOSITORY")+"/"), "@")
+	if m == nil || !ok || !filepath.IsLocal(file) {
+		return "", 0
+	}
+	root, err := os.OpenRoot(r.getenv("GITHUB_WORKSPACE")) // no link leads out of it
+	if err != nil {
+		return "", 0
+	}
+	defer root.Close()
+	f, err := root.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe has no line
+	if err != nil {
+		return "", 0
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", 0
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, 1<<20))
+	for n, one := range strings.Split(string(text), "\n") {
+		if key, _, ok := strings.Cut(one, ":"); ok && strings.Trim(key, " \t-'\"") == m[1] {
+			if line > 0 {
+				return "", 0 // of which step?
+			}
+			line = n + 1
+		}
+	}
+	return file, line
 }
 
 func (r *Runner) annotate(title, message string, issue func(*githubactions.Action, string, ...any)) {

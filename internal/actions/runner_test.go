@@ -3,7 +3,10 @@ package actions
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/org/ralph-action/internal/lib/secret"
@@ -243,5 +246,49 @@ func TestLogIsGone(t *testing.T) {
 	wantError(t, "Err()", r.Err(), "broken pipe", "log")
 	if pipe.tries != 1 {
 		t.Errorf("%d writes after the log was gone, want none", pipe.tries-1)
+	}
+}
+
+// A problem is annotated at its place, where that is known and in the workspace.
+func TestProblemsHavePlaces(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"ralph.yml": "jobs:\n  a:\n    with:\n      agent: x\n      - 'model': y\n", "twice.yml": "agent: x\nagent: y\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link.yml")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.yml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ workflow, message, want string }{
+		{"ralph.yml", "input agent: wrong", "::error file=ralph.yml,line=4,title=T::input agent: wrong\n"},
+		{"ralph.yml", "input model: wrong", "::error file=ralph.yml,line=5,title=T::input model: wrong\n"},
+		{"ralph.yml", "input effort: wrong", "::error title=T::input effort: wrong\n"},
+		{"twice.yml", "input agent: wrong", "::error title=T::input agent: wrong\n"},
+		{"none.yml", "input agent: wrong", "::error title=T::input agent: wrong\n"},
+		{"link.yml", "input root: wrong", "::error title=T::input root: wrong\n"},
+		{"pipe.yml", "input agent: wrong", "::error title=T::input agent: wrong\n"},
+		{"../ralph.yml", "input agent: wrong", "::error title=T::input agent: wrong\n"},
+		{"", ".github/ralph.yml:12: guardrails: wrong", "::error file=.github/ralph.yml,line=12,title=T::.github/ralph.yml:12: guardrails: wrong\n"},
+		{"", "ralph/tasks.json:3:14: wrong", "::error file=ralph/tasks.json,line=3,title=T::ralph/tasks.json:3:14: wrong\n"},
+		{"", "the network is 10.0.0.1:80: wrong", "::error title=T::the network is 10.0.0.1:80: wrong\n"},
+		{"", "a,b.yml:1: wrong\n::set-env::", "::error title=T::a,b.yml:1: wrong%0A│ ::set-env::\n"},
+	} {
+		var log bytes.Buffer
+		env := environment("GITHUB_WORKSPACE", dir, "GITHUB_REPOSITORY", "octo/work", "GITHUB_WORKFLOW_REF", "octo/work/"+c.workflow+"@refs/heads/main")
+		r, err := New(Options{Getenv: env, Stdout: &log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Problem("T", c.message)
+		if log.String() != c.want {
+			t.Errorf("with %s, Problem(%q) printed %q, want %q", c.workflow, c.message, log.String(), c.want)
+		}
 	}
 }

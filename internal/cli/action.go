@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -39,7 +40,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 	}
 	event, eventErr := actions.ReadEvent(a.getenv)
 	sources := config.LoadOptions{
-		Dir: workspace, Inputs: actions.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer,
+		Dir: workspace, Inputs: actions.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
 		Event: run.BringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)
@@ -67,7 +68,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 			values = append(values, s.Reveal())
 		}
 		r.Mask(values...)
-		in.Output = output.NewActions(r, cfg.Output)
+		in.Output = output.NewActions(r, redact, cfg.Output)
 	}
 	if eventErr != nil {
 		in.Output.Warn(eventErr.Error())

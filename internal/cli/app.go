@@ -24,15 +24,15 @@ import (
 )
 
 // Main runs a command line, without the program's name, and returns the exit code.
-// version is the build's.
-func Main(version string, args, environ []string, stdin, stdout, stderr *os.File) int {
-	a := &app{build: version, args: args, environ: environ, self: self(environ), stdin: stdin, stdout: stdout, stderr: stderr}
+// info is the binary's.
+func Main(info Build, args, environ []string, stdin, stdout, stderr *os.File) int {
+	a := &app{build: info, args: args, environ: environ, self: self(environ), stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.main()
 }
 
 // Start is the way into every command. Hidden commands come first: they must not
 // do what the trusted side does before it knows its own command line.
-func Start(version string) int {
+func Start(info Build) int {
 	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
 		return proc.InitMain(os.Stderr)
 	}
@@ -44,13 +44,13 @@ func Start(version string) int {
 	}
 	signal.Ignore(syscall.SIGPIPE)                  // a closed terminal or an agent that does not read must not end the run
 	defer func() { _ = proc.EndAll(time.Second) }() // as PID 1: nothing survives the run
-	return Main(version, os.Args[1:], environ, os.Stdin, os.Stdout, os.Stderr)
+	return Main(info, os.Args[1:], environ, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // app is what the process was given: nothing below it reads environment,
 // arguments or standard streams on its own.
 type app struct {
-	build          string // version of the build
+	build          Build
 	args           []string
 	environ        []string
 	self           string // this binary, to start its hidden commands
@@ -119,7 +119,7 @@ func (a *app) main() (code int) {
 	parser, err := kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
-		kong.Vars{"version": a.build, "agents": strings.Join(starter.Agents(), ", ")},
+		kong.Vars{"version": a.build.Version, "agents": strings.Join(starter.Agents(), ", ")},
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
@@ -223,24 +223,8 @@ func misuse(err error) string {
 	return text + "\nTry '" + help + " --help'."
 }
 
-// version is the build's, or for a build without one, the version of the action
-// that a workflow asked for.
-func (a *app) version() string {
-	if ref := a.getenv("GITHUB_ACTION_REF"); a.build == "dev" && ref != "" {
-		return ref
-	}
-	return a.build
-}
-
 // exit is the code a command ends with.
 type exit int
-
-type versionCmd struct{}
-
-func (versionCmd) Run(a *app) error {
-	_, err := fmt.Fprintln(a.stdout, a.build)
-	return err
-}
 
 // signals ends the context at the first SIGINT or SIGTERM and says so. Later
 // signals are swallowed: what follows the first is bounded and saves the work.

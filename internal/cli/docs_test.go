@@ -66,7 +66,7 @@ func printed(t *testing.T, command []string) string {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	if code := Main("dev", command, nil, nil, out, out); code != 0 {
+	if code := Main(Build{Version: "dev"}, command, nil, nil, out, out); code != 0 {
 		t.Fatalf("ralph %v = %d, want 0", command, code)
 	}
 	text, err := os.ReadFile(path)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
@@ -53,7 +54,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	cfg, loadErr := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
 		Defaults: defaults,
-		Prompts:  starter.Prompts(), Infer: agent.Infer,
+		Prompts:  starter.Prompts(), Infer: agent.Infer, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
 	})
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)

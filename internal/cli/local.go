@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -58,7 +59,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	home := a.home(workspace)
 	cfg, err := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
-		Mode: d.mode, Local: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
+		Mode: d.mode, Local: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
 	})
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)

@@ -8,7 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-func ralphMain() { os.Exit(Start("dev")) }
+func ralphMain() { os.Exit(Start(Build{Version: "dev"})) }
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "sandbox-") { // started by the supervisor, under any name

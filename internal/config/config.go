@@ -131,6 +131,7 @@ type Loop struct {
 type Checks struct {
 	Setup         []string // shell command lines, in order
 	Guardrails    []Guardrail
+	Jobs          int  // guardrails that run side by side, of those that may; 0: what run thinks right
 	Baseline      bool // the guardrails run before the first iteration
 	TruncateChars int  // of a guardrail's output, in the feedback
 }
@@ -234,6 +235,7 @@ type Guardrail struct {
 	Hint       string
 	Timeout    time.Duration // 0: no limit; already falls back to GuardrailTimeout
 	When       When
+	Parallel   bool // it may run beside others
 }
 
 // SCM is how a team commits by its own commands. Zero: it does not.
@@ -268,8 +270,7 @@ type When string
 const (
 	// Always runs the guardrail after every iteration.
 	Always When = "always"
-	// OnChanges runs it only when the tree or HEAD differs from the one it
-	// last judged; otherwise its last verdict stands.
+	// OnChanges lets a pass stand while tree and HEAD are those that it judged.
 	OnChanges When = "changes"
 )
 

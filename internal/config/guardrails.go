@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func looksLikeYAML(text string) bool {
 	return false
 }
 
-var strayKey = lazyregexp.New(`(?i)^(command|fail-?action|hint|timeout|when)\s*:(\s|$)`)
+var strayKey = lazyregexp.New(`(?i)^(command|fail-?action|hint|timeout|when|parallel)\s*:(\s|$)`)
 
 func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 	var list []Guardrail
@@ -140,7 +141,9 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 }
 
 // guardrailKeys are the keys of an entry.
-func guardrailKeys() []string { return []string{"command", "failAction", "hint", "timeout", "when"} }
+func guardrailKeys() []string {
+	return []string{"command", "failAction", "hint", "timeout", "when", "parallel"}
+}
 
 func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
 	empty := val.Tag == "!!null" || strings.TrimSpace(val.Value) == ""
@@ -179,10 +182,17 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 			return true
 		}
 		l.report(where, "when %s is not allowed: give always or changes", l.quote(val.Value))
-	case key == "failAction" || key == "hint" || key == "timeout" || key == "when":
+	case key == "parallel" && !empty:
+		switch strings.ToLower(strings.TrimSpace(val.Value)) {
+		case "true", "false":
+			g.Parallel = strings.EqualFold(strings.TrimSpace(val.Value), "true")
+			return true
+		}
+		l.report(where, "parallel %s is not allowed: give true or false", l.quote(val.Value))
+	case slices.Contains(guardrailKeys(), key):
 		return true
 	default:
-		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.didYouMean(key, guardrailKeys()))
+		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.nameMeant(key, guardrailKeys()))
 	}
 	return false
 }

@@ -42,10 +42,10 @@ func TestGuardrailForms(t *testing.T) {
 		{"empty list", "[]", nil},
 		{"scalars that are not strings", "- true\n- 5", plain("true", "5")},
 		{"anchors", "- &a {command: x}\n- *a", plain("x", "x")},
-		{"everything", "- command: go test\n  failAction: prepend\n  hint: |\n    Fix it.\n  timeout: 90s\n  when: changes\n" +
-			"- command: lint\n  failAction: Replace\n  timeout: 0\n- command: x\n  failAction:\n  hint: ''\n  timeout: ~\n  when: Always\n",
+		{"everything", "- command: go test\n  failAction: prepend\n  hint: |\n    Fix it.\n  timeout: 90s\n  when: changes\n  parallel: true\n" +
+			"- command: lint\n  failAction: Replace\n  timeout: 0\n- command: x\n  failAction:\n  hint: ''\n  timeout: ~\n  when: Always\n  parallel: FALSE\n",
 			[]config.Guardrail{
-				{Command: "go test", FailAction: ralph.Prepend, Hint: "Fix it.", Timeout: 90 * time.Second, When: config.OnChanges},
+				{Command: "go test", FailAction: ralph.Prepend, Hint: "Fix it.", Timeout: 90 * time.Second, When: config.OnChanges, Parallel: true},
 				{Command: "lint", FailAction: ralph.Replace, When: config.Always},
 				{Command: "x", FailAction: ralph.Append, Timeout: ten, When: config.Always},
 			}},
@@ -67,10 +67,11 @@ func TestBadGuardrails(t *testing.T) {
 		{"command: a\nhint: b", `input guardrails, line 1: "command: a" looks like YAML without a list: begin each guardrail with ` + "`- command: …`"},
 		{"- command: a\n  comand: b", `input guardrails, line 2: unknown key "comand" in a guardrail; did you mean command?`},
 		{"- command: a\n  fail_action: APPEND", `input guardrails, line 2: unknown key "fail_action" in a guardrail; did you mean failAction?`},
-		{"- command: a\n  zzz: b", `input guardrails, line 2: unknown key "zzz" in a guardrail`},
+		{"- command: a\n  zzz: b", `input guardrails, line 2: unknown key "zzz" in a guardrail; give command, failAction, hint, timeout, when or parallel`},
 		{"- command: a\n  command: b", `input guardrails, line 2: "command" is given twice in one guardrail`},
 		{"- command: a\n  failAction: EXPLODE", `input guardrails, line 2: failAction "EXPLODE" is not allowed: give APPEND, PREPEND or REPLACE`},
 		{"- command: a\n  when: never", `input guardrails, line 2: when "never" is not allowed: give always or changes`},
+		{"- command: a\n  parallel: 2", `input guardrails, line 2: parallel "2" is not allowed: give true or false`},
 		{"- command: a\n  timeout: 5", `input guardrails, line 2: timeout "5" is not allowed: say the unit: 5s, 5m or 5h`},
 		{"- command: a\n  timeout: 1y", `input guardrails, line 2: timeout "1y" is not allowed: give a duration such as 90s, 15m or 1h30m (0: no limit)`},
 		{"- command: a\n  hint: [b]", `input guardrails, line 2: "hint" of a guardrail must be one value`},

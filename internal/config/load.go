@@ -60,6 +60,8 @@ type LoadOptions struct {
 	// Environment is where the token is looked for (GITHUB_TOKEN, then
 	// GH_TOKEN) when it is not an input, and what pass-env is checked against.
 	Environment map[string]string
+	// Warnings are said before the configuration's own.
+	Warnings []string
 }
 
 // Load reads and validates everything. Its error is a [*Problems] that lists
@@ -73,7 +75,7 @@ type LoadOptions struct {
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
 	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
-	l.c.Sources = map[string]string{}
+	l.c.Sources, l.c.Warnings = map[string]string{}, slices.Clone(o.Warnings)
 	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
@@ -272,21 +274,31 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 }
 
 // nameMeant is didYouMean for the names of inputs and keys, of which a name may be
-// one of the words.
+// one of the words. Where none is near, it says which there are.
 func (l *loader) nameMeant(name string, candidates []string) string {
-	named := withWord(name, candidates)
-	if near := nearest(name, candidates); len(named) == 0 || near != "" && distance(kebab(name), kebab(near)) <= 1 {
-		return l.didYouMean(name, candidates)
-	}
 	const most = 8 // names in a hint
-	if len(l.list) == maxProblems || len(named) > most {
+	named := withWord(name, candidates)
+	near := nearest(name, candidates)
+	switch {
+	case len(l.list) == maxProblems:
 		return ""
+	case near != "" && (len(named) == 0 || distance(kebab(name), kebab(near)) <= 1):
+		return "; did you mean " + near + "?"
+	case len(named) > 0 && len(named) <= most:
+		return "; did you mean " + orList(named) + "?"
+	case len(candidates) <= most:
+		return "; give " + orList(candidates)
 	}
-	last := len(named) - 1
+	return "; docs/configuration.md lists all"
+}
+
+// orList is names as a sentence has them: a, b or c.
+func orList(names []string) string {
+	last := len(names) - 1
 	if last == 0 {
-		return "; did you mean " + named[0] + "?"
+		return names[0]
 	}
-	return "; did you mean " + strings.Join(named[:last], ", ") + " or " + named[last] + "?"
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // cause is the reason in a file error without the path, which the message

@@ -134,15 +134,23 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 
 // nearKey names what was probably meant, as the end of a sentence.
 func (s *settings) nearKey(name string) string {
-	var names []string
+	var names, beside []string // of all levels, and of its own where that is an object
+	object, _, nested := strings.Cut(name, ".")
 	for _, r := range s.rows {
 		if r.NoFile {
 			continue
 		}
+		key := SettingsKey(r.Name)
 		if kebab(name) == r.Name { // its name elsewhere
-			return "; did you mean " + SettingsKey(r.Name) + "?"
+			return "; did you mean " + key + "?"
 		}
-		names = append(names, SettingsKey(r.Name))
+		names = append(names, key)
+		if strings.HasPrefix(key, object+".") {
+			beside = append(beside, key)
+		}
+	}
+	if nested && nearest(name, names) == "" && len(beside) > 0 {
+		names = beside
 	}
 	return s.nameMeant(name, names)
 }
@@ -244,10 +252,14 @@ func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
 	ok := true
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
-		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) {
+		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) || key.Value == "parallel" && val.Tag == "!!bool" {
 			continue
 		}
-		s.report(s.at(key.Line)+": guardrails", "%s must be a string, not %s", key.Value, s.shape(val))
+		want := "a string"
+		if key.Value == "parallel" {
+			want = "true or false"
+		}
+		s.report(s.at(key.Line)+": guardrails", "%s must be %s, not %s", key.Value, want, s.shape(val))
 		ok = false
 	}
 	return ok

@@ -53,7 +53,7 @@ func TestSettingsSchemaAgrees(t *testing.T) {
 	}
 	for _, file := range []string{
 		settingsExample, "{}", `{"agent": null, "model": null}`, `{"agent": {"type": "text", "command": "cat"}}`, `{"idleTimeout": "5m"}`, `{"idleTimeout": 0}`,
-		`{"guardrails": []}`, `{"guardrails": [{"command": "a", "timeout": 0, "when": "changes", "hint": null}]}`, `{"maxCostUsd": 0.5}`, `{"push": true, "draft": "auto"}`,
+		`{"guardrails": []}`, `{"guardrails": [{"command": "a", "timeout": 0, "when": "changes", "parallel": true, "hint": null}]}`, `{"maxCostUsd": 0.5}`, `{"push": true, "draft": "auto"}`,
 		`{"labels": ["a"], "agentExactArgs": [], "setup": ["make"]}`, `{"squash": false}`, `{"maximumIterations": 0}`,
 	} {
 		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(file))

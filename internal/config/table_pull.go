@@ -2,7 +2,7 @@ package config
 
 func pullRows() []row {
 	return []row{
-		{Input{Name: "title", Kind: Line, Max: 250, DefaultDoc: "the first words of the prompt, or the mode", Placeholder: "TEXT",
+		{Input{Name: "title", Kind: Line, Max: 250, DefaultDoc: "what the agent calls the change, else the issue's, else what the commits do", Placeholder: "TEXT",
 			Help: "The title of the pull request."},
 			func(l *loader, v value) { l.c.PullRequest.Title = l.line(v) }},
 		{Input{Name: "body", Kind: Text, Max: maxBody, Placeholder: "TEXT",

@@ -27,7 +27,7 @@ import (
 // repositories in ORDINARY_REPOS (directories, separated by spaces), spread over
 // their history, as if an agent had made them, with the action's defaults, and logs how many are
 // flagged, left out in part or blocked, by rule, and a sample of the findings to judge by
-// reading, of which ORDINARY_SEED says which one.
+// reading. ORDINARY_SEED says which commits and which sample.
 // ORDINARY_COMMITS is how many of each repository, 1000 unless set;
 // ORDINARY_GUARDRAILS holds guardrails, separated by semicolons;
 // ORDINARY_SECRETS=off leaves out the scan for secrets, which takes most of the time;
@@ -118,11 +118,12 @@ func (o *ordinary) repository(dir string, commits int) {
 	}
 	var list strings.Builder
 	all := strings.Fields(string(git("", "rev-list", "--no-merges", "--min-parents=1", "HEAD")))
+	first := o.rnd.Float64()
 	for i := range min(commits, len(all)) { // over all of the history
-		fmt.Fprintln(&list, all[i*len(all)/min(commits, len(all))])
+		fmt.Fprintln(&list, all[int((float64(i)+first)*float64(len(all))/float64(min(commits, len(all))))])
 	}
 	raw := strings.Split(string(git(list.String(), "diff-tree", "--stdin", "-r", "-z", "-M100%", "--no-abbrev")), "\x00")
-	objects := openObjects(o.t, dir)
+	blobs := openContents(o.t, dir)
 	name, n := filepath.Base(filepath.Dir(filepath.Join(dir, "x"))), tally{}
 	if name == "repo" || name == ".git" {
 		name = filepath.Base(filepath.Dir(dir))
@@ -140,13 +141,13 @@ func (o *ordinary) repository(dir string, commits int) {
 				i++
 				f.Path = raw[i]
 			}
-			old, now := objects.read(head[2], f.OldMode), objects.read(head[3], f.NewMode)
+			old, now := blobs.read(head[2], f.OldMode), blobs.read(head[3], f.NewMode)
 			f.Size = int64(len(now))
 			changes = append(changes, f)
 			files = append(files, testintegrity.File{Path: f.Path, From: f.From, Old: old, New: now, Deleted: f.NewMode == 0, Added: f.OldMode == 0})
 		}
 		n.commits++
-		o.commit(name+" "+commit[:10], inspectAll(o.t, o.cfg, files, changes, func(path string) []byte { return objects.read(commit+"^:"+path, 0o100644) }), &n)
+		o.commit(name+" "+commit[:10], inspectAll(o.t, o.cfg, files, changes, func(path string) []byte { return blobs.read(commit+"^:"+path, 0o100644) }), &n)
 	}
 	o.tell(name, n)
 	o.sum = tally{o.sum.commits + n.commits, o.sum.blocked + n.blocked, o.sum.leftOut + n.leftOut, o.sum.draft + n.draft, o.sum.flagged + n.flagged}
@@ -154,7 +155,7 @@ func (o *ordinary) repository(dir string, commits int) {
 
 // inspectAll is what a run of a configuration would find in a change.
 func inspectAll(t *testing.T, cfg config.Config, files []testintegrity.File, changes []content.File, base func(string) []byte) []ralph.Finding {
-	in, err := New(cfg, nil)
+	in, err := New(cfg.Content, cfg.Checks.Guardrails, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,14 +222,14 @@ func mode(octal string) uint32 {
 	return uint32(n)
 }
 
-// objects reads contents, by git cat-file --batch.
-type objects struct {
+// contents reads contents, by git cat-file --batch.
+type contents struct {
 	t   *testing.T
 	in  io.Writer
 	out *bufio.Reader
 }
 
-func openObjects(t *testing.T, dir string) *objects {
+func openContents(t *testing.T, dir string) *contents {
 	cmd := exec.CommandContext(t.Context(), "git", "-C", dir, "cat-file", "--batch")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -242,11 +243,11 @@ func openObjects(t *testing.T, dir string) *objects {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	return &objects{t, in, bufio.NewReader(out)}
+	return &contents{t, in, bufio.NewReader(out)}
 }
 
 // read is a content; nil where there is no such file.
-func (o *objects) read(name string, mode uint32) []byte {
+func (o *contents) read(name string, mode uint32) []byte {
 	if mode == 0 || mode == 0o160000 {
 		return nil
 	}

@@ -12,11 +12,11 @@ type Describe struct {
 }
 
 // describe asks for the message of the commit that follows. A turn for it costs
-// money, so nobody is asked when nothing will be committed, or when the run is
-// over by force.
+// money, so nobody is asked when nothing will be committed, when the agent has said
+// what the iteration did, or when the run is over by force.
 func (r *run) describe(ctx context.Context, it *Iteration, end *ending) {
 	at := r.Policy.Checkpoint || r.Policy.CheckpointAtEnd && end != nil
-	if r.Describe == nil || !at || it.Change.Files == 0 || r.unsaved != nil || ctx.Err() != nil || r.stopped() || end != nil && end.outcome != Completed || it.Delivery.Turn != nil {
+	if r.Describe == nil || !at || it.Said.Commit != "" || it.Change.Files == 0 || r.unsaved != nil || ctx.Err() != nil || r.stopped() || end != nil && end.outcome != Completed || it.Delivery.Turn != nil {
 		return
 	}
 	text, turn, err := r.ask(ctx, it.Number, commitMessage, r.Describe.Question)

@@ -18,6 +18,8 @@ type Past struct {
 	Cost       Cost   // of what its checkpoints tell; Unknown when one of them tells none
 	Outcome    Outcome
 	LeftOut    []Missing // changes that its last checkpoint lacks
+	Said       Said      // what it said of the change as a whole
+	Did        []string  // the subjects of its checkpoints that say what was done; foreign text
 }
 
 // Missing is a change that was left out of what was published.

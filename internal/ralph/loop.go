@@ -42,6 +42,7 @@ type Loop struct {
 	Agent      Agent
 	Workspace  Workspace // nil: no snapshots are taken
 	Guardrails []Guardrail
+	Jobs       int     // how many guardrails may run side by side; 0: one
 	SCM        SCM     // nil: nothing is delivered
 	Mailbox    Mailbox // nil: the agent speaks by its words only
 	Backlog    Backlog // nil: there is one task, and the agent says when it is done
@@ -87,7 +88,7 @@ func (r *Refusal) Unwrap() error { return r.Err }
 
 // Baseline runs the guardrails before any change, so that what was already
 // red is known. It spends no money.
-func (l *Loop) Baseline(ctx context.Context) []Verdict { return l.check(ctx, 0) }
+func (l *Loop) Baseline(ctx context.Context) []Verdict { return l.check(ctx, 0, nil) }
 
 // Run loops until an outcome and returns what the loop knows of the report:
 // outcome, reason, times and iterations. baseline is what Baseline returned;
@@ -164,6 +165,7 @@ type run struct {
 	judged      bool            // Accept was asked about the last iteration
 	stray       string          // the last tag that was warned of
 	stall       stall
+	passes      passes
 }
 
 // loop returns the ending. ctx ends when somebody wants the run to stop,
@@ -201,6 +203,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		record := &it
 		if len(it.Turns) > 0 {
 			r.report.Iterations = append(r.report.Iterations, it)
+			keepNewest(r.report.Iterations)
 			r.forget()
 		} else {
 			record = nil // nobody was asked: no iteration happened
@@ -270,6 +273,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	defer func() { it.Duration = time.Since(it.Started) }()
 
 	detector, end := r.turns(ctx, bounded, &it)
+	it.Said = ReadSaid(it.Last().FinalText)
 	if r.Policy.Resume {
 		it.Kept = it.Last().Kept
 	}
@@ -286,7 +290,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	r.changed = r.changed || before.ok && !r.stall.unchanged(before) // what guardrails change is no work of the agent
 	ok := len(it.Turns) > 0 && it.Last().Failure == nil
 	if end == nil && (ok || bounded.Err() == nil) {
-		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
+		it.Verdicts = append(it.Verdicts, r.check(bounded, n, r.standing(it, before, detector))...)
 		if r.Backlog != nil && len(it.Verdicts) > 0 && before.ok {
 			r.snapshot(shielded, &it) // the backlog judges what the guardrails left, too
 		}
@@ -346,6 +350,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	if end != nil && end.outcome == Completed && r.Accept != nil {
 		end = r.accept(ctx, shielded, bounded, &it, end)
 	}
+	r.passes.keep(it, before)
 	r.stall.settle(it)
 	return it, end
 }
@@ -408,22 +413,6 @@ func (r *run) worked(it Iteration) bool {
 		return true
 	}
 	return !r.counts && len(it.Verdicts) > 0
-}
-
-// check runs every guardrail, not only up to the first that fails. Only a Stop
-// leaves some out.
-func (l *Loop) check(ctx context.Context, n int) []Verdict {
-	verdicts := make([]Verdict, 0, len(l.Guardrails))
-	for _, g := range l.Guardrails {
-		if l.stopped() {
-			break
-		}
-		l.emit(Event{Kind: EventGuardrailStart, Text: g.Name(), Iteration: n})
-		v := g.Check(ctx, n)
-		verdicts = append(verdicts, v)
-		l.emit(Event{Kind: EventGuardrailEnd, Verdict: &v, Iteration: n})
-	}
-	return verdicts
 }
 
 func (l *Loop) emit(e Event) {

@@ -1,6 +1,7 @@
 package ralph_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +58,15 @@ type tree struct {
 	checkpoints []ralph.Iteration
 	snapshotErr error
 	commitErr   error
+	head        string // "" is "h"
+	formats     bool   // the next guardrail changes a file
 }
 
 func (w *tree) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := errors.Join(ctx.Err(), w.snapshotErr); err != nil {
 		return ralph.Change{}, err
 	}
-	return ralph.Change{Head: "h", Tree: fmt.Sprint(w.edits), Files: w.edits - w.committed, SinceStart: w.edits > 0}, nil
+	return ralph.Change{Head: cmp.Or(w.head, "h"), Tree: fmt.Sprint(w.edits), Files: w.edits - w.committed, SinceStart: w.edits > 0}, nil
 }
 
 func (w *tree) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
@@ -86,12 +89,13 @@ type rail struct {
 	ok   func(iteration int) bool
 }
 
-func (g rail) Name() string { return g.name }
-func (g rail) Check(_ context.Context, n int) ralph.Verdict {
+func (g rail) Name() string     { return g.name }
+func (g rail) Rule() ralph.Rule { return ralph.Rule{} }
+func (g rail) Check(_ context.Context, n int, _ <-chan struct{}) (ralph.Verdict, func()) {
 	if g.ok(n) {
-		return ralph.Verdict{Command: g.name, Passed: true}
+		return ralph.Verdict{Command: g.name, Passed: true}, func() {}
 	}
-	return ralph.Verdict{Command: g.name, ExitCode: 1, Message: g.name + " failed", Digest: g.name}
+	return ralph.Verdict{Command: g.name, ExitCode: 1, Message: g.name + " failed", Digest: g.name}, func() {}
 }
 
 const promise = "<promise>COMPLETE</promise>"

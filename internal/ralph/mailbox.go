@@ -61,7 +61,7 @@ func (r *run) alreadyDone(ctx context.Context) *ending {
 	n := len(r.report.Iterations)
 	verdicts := r.baseline
 	if n > 0 || len(verdicts) < len(r.Guardrails) {
-		verdicts = r.check(ctx, n)
+		verdicts = r.check(ctx, n, nil)
 	}
 	switch {
 	case len(failed(verdicts)) > 0 || len(verdicts) < len(r.Guardrails):

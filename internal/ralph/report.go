@@ -12,6 +12,7 @@ type Iteration struct {
 	Change   Change
 	Commit   Commit
 	Delivery Delivery
+	Said     Said  // what the agent says of it
 	Asked    *Turn // that was asked for what the turn left unsaid, see [Backlog]; nil: none
 	Marker   bool  // the completion marker was found
 	// Stray is a tag of a marker's form that the agent printed and that does not
@@ -184,6 +185,7 @@ type Publication struct {
 	PullRequest PullRequest
 	Issue       int    // number of the issue the run came from; 0: none
 	Comment     string // address of the comment that tells of the run; empty: none
+	Files       []File // that the branch changes against its base, sorted by path
 	Checks      Checks // of the pushed commit; zero when nobody waited for them
 	// Patch is the file that holds what was not published, for people; empty when all
 	// was. PatchText is what it holds, with secrets blotted out; empty when that is

@@ -21,7 +21,7 @@ func (r *run) snapshot(ctx context.Context, it *Iteration) state {
 	r.unsaved = nil
 	it.Change = change
 	r.withhold(it, change.Findings)
-	return state{head: change.Head, work: change.work(), ok: true, fresh: change.SinceStart}
+	return state{head: change.Head, tree: change.Tree, work: change.work(), ok: true, fresh: change.SinceStart}
 }
 
 // tellNotes tells people what the last snapshot of an iteration notes, once.

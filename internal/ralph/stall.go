@@ -7,9 +7,10 @@ import (
 
 // state is what a snapshot found, as far as progress is concerned.
 type state struct {
-	head, work string
-	ok         bool
-	fresh      bool // differs from the start of the run
+	head, tree, work string
+
+	ok    bool
+	fresh bool // differs from the start of the run
 }
 
 func (c Change) work() string { return cmp.Or(c.Work, c.Tree) }
@@ -62,8 +63,11 @@ func (s *stall) unchanged(now state) bool {
 	if !s.known {
 		return !now.fresh
 	}
-	return now.work == s.work && (now.head == s.head || now.head == s.commit)
+	return now.work == s.work && !s.moved(now)
 }
+
+// moved reports whether HEAD is neither what the last iteration left nor its checkpoint.
+func (s *stall) moved(now state) bool { return now.head != s.head && now.head != s.commit }
 
 // settle remembers where the iteration ended, checkpoint included.
 func (s *stall) settle(it Iteration) {

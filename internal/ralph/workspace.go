@@ -32,16 +32,28 @@ type Change struct {
 	// files that guardrails make or keep rewriting. Empty: the same as Tree.
 	Work string
 	// Files, Insertions and Deletions count against the last checkpoint, or
-	// the start of the run before the first one.
-	Files      int
-	Insertions int
-	Deletions  int
-	Uncounted  int // files whose lines are in neither: not text, too large, or too many
+	// the start of the run before the first one: the tree Before. After is the tree
+	// whose files they count; both may be empty.
+	Before, After string
+	Files         int
+	Insertions    int
+	Deletions     int
+	Uncounted     int // files whose lines are in neither: not text, too large, or too many
 	// SinceStart says that HEAD or the work differs from the start of the run.
 	SinceStart bool
 	Notes      []string // what a reviewer should know, e.g. a file that could not be published; see Renews
 	// Findings are about all that the run would publish, not about this iteration alone.
 	Findings []Finding
+}
+
+// File is a file that the work changes.
+type File struct {
+	Path      string // foreign text
+	From      string // where the same content was before; empty: it was not moved
+	New, Gone bool   // it was not there before, is not any more
+	// Insertions and Deletions are lines; Uncounted says that they were not counted.
+	Insertions, Deletions int
+	Uncounted             bool
 }
 
 // NotPublished begins a note of a Change that names, in quotes, all that is not
@@ -83,19 +95,11 @@ const (
 	Replace FailAction = "REPLACE"
 )
 
-// Guardrail judges the workspace after each turn.
-type Guardrail interface {
-	// Check runs the guardrail. It cannot fail: what could not be decided is a
-	// failed verdict with the reason. Iteration 0 is the untouched tree.
-	Check(ctx context.Context, iteration int) Verdict
-	// Name is the command as the user wrote it.
-	Name() string
-}
-
 // Verdict is the result of one guardrail.
 type Verdict struct {
 	Command  string
 	Passed   bool
+	PassedIn int    // the earlier iteration in which it passed on this tree, so that it did not run; 0: it ran
 	ExitCode int    // -1 when a signal ended it or it never started
 	Reason   string // why it failed without an exit code of its own: "timed out after 5m0s"; empty otherwise
 	Broken   bool   // it could not be started: a failed configuration, not a judgement

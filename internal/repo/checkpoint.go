@@ -37,10 +37,14 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 	}
 	tip := s.parent
 	if s.public != parent.TreeHash || s.own > 0 || r.state.untold {
+		changes, err := r.store.Diff(parent.TreeHash, s.public, nil)
+		if err != nil {
+			return ralph.Commit{}, err
+		}
 		now := r.opt.Clock()
 		tip, err = r.store.WriteCommit(&object.Commit{
 			Author: r.opt.Author.Signature(now), Committer: r.opt.Committer.Signature(now),
-			Message: message(r.opt.Message(it)), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
+			Message: message(r.opt.Message(it, r.files(changes, nil))), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
 		})
 		if err != nil {
 			return ralph.Commit{}, err
@@ -119,7 +123,7 @@ func (r *Repo) advance(s *snapshot, tip, tree plumbing.Hash) (ralph.Commit, erro
 // PushCheckpoint pushes the last commit of Checkpoint or CheckpointOwn, and returns it
 // with what became of it: the zero Commit, but for PushError, when the server refused
 // all that was in it. A push that failed is told in the Commit and tried again with the
-// next one. Work, Judging, Tree, Seen and LeftOut may be called while it goes on, and
+// next one. Work, Judging, Seen and LeftOut may be called while it goes on, and
 // nothing else. The workspace is not touched: what the server refused a part of is
 // brought there by the next Snapshot or Push.
 func (r *Repo) PushCheckpoint(ctx context.Context, c ralph.Commit) ralph.Commit {

@@ -154,28 +154,25 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 }
 
 // atHand takes a commit into the store that is the work branch of the workspace, as
-// an earlier run left it, with the commits that lead down to what is checked out and
-// what its tree adds to that. Only a rebase looks into the trees between. It returns
-// false if the workspace lacks a part of that, or holds something else under its name.
+// an earlier run left it, with all that a fetch on top of what is checked out would
+// bring. It returns false if the workspace lacks a part of that, or holds something
+// else under its name.
 func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Range, ok bool) {
-	if r.tree.BranchFile() != tip || r.tree.Partial() || r.opt.UpdateBase == UpdateRebase {
+	if r.tree.BranchFile() != tip || r.tree.Partial() {
 		return came, false
 	}
-	base, err := r.store.Commit(r.base)
-	if err == nil {
-		err = r.branch.Import(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
-	}
-	if err != nil || !r.store.Has(tip) {
+	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tip}, r.base); err != nil || !r.store.Has(tip) {
 		return came, false
 	}
-	came, err = r.fresh(tip)
+	came, err := r.fresh(tip)
 	if err != nil || !slices.Equal(came.Edges, []plumbing.Hash{r.base}) {
 		return came, false
 	}
-	c, err := r.store.Commit(tip)
-	if err == nil {
-		err = r.branch.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash)
+	base, err := r.store.Commit(r.base)
+	if err != nil {
+		return came, false
 	}
+	c, err := r.store.Commit(tip)
 	return came, err == nil && r.filled(base, c)
 }
 

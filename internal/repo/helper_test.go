@@ -52,7 +52,7 @@ func open(t testing.TB, dir, remote string, change ...optionFunc) (*run, error) 
 		Branch: "ralph/work", DefaultBranch: "main",
 		Committer:  repo.Identity{Name: "github-actions[bot]", Email: "bot@example.com"},
 		Author:     repo.Identity{Name: "octo", Email: "octo@example.com"},
-		Message:    func(it ralph.Iteration) string { return "ralph: iteration\n\nRalph-Iteration: 1\n" },
+		Message:    func(ralph.Iteration, []ralph.File) string { return "ralph: iteration\n\nRalph-Iteration: 1\n" },
 		RunFiles:   []string{".ralph/report.json", ".ralph/guardrail_*"},
 		Clock:      func() time.Time { return time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC) },
 		RetryDelay: time.Millisecond,

@@ -164,7 +164,7 @@ func squashedNight(t *testing.T, f *forge, kind, was, main string) {
 
 // says makes the message of checkpoints.
 func says(message string) optionFunc {
-	return func(o *repo.Options) { o.Message = func(ralph.Iteration) string { return message } }
+	return func(o *repo.Options) { o.Message = func(ralph.Iteration, []ralph.File) string { return message } }
 }
 
 func count(list []string, part string) (n int) {

@@ -132,15 +132,10 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 // runAndTotal returns the run's changes and those a pull request would show.
 func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []inspection.Changed, err error) {
 	list := func(from plumbing.Hash) ([]inspection.Changed, error) {
-		c, err := r.store.Commit(from)
+		changes, err := r.total(ctx, from, s.public)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := r.store.Diff(c.TreeHash, s.public, nil)
-		if err != nil {
-			return nil, err
-		}
-		changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.inBase(ctx, ch) })
 		return inspection.Describe(r.branch.Objects, changes, plumbing.ZeroHash), nil
 	}
 	if run, err = list(r.branch.Start); err != nil {
@@ -152,6 +147,19 @@ func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []inspe
 	}
 	total, err = list(fork)
 	return run, total, err
+}
+
+// total is where a tree differs from a commit, but for what was merged from the base.
+func (r *Repo) total(ctx context.Context, from, tree plumbing.Hash) ([]store.Change, error) {
+	c, err := r.store.Commit(from)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := r.store.Diff(c.TreeHash, tree, nil)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(changes, func(ch store.Change) bool { return r.inBase(ctx, ch) }), nil
 }
 
 // fork returns the commit at which the branch left its base, as far as it can be

@@ -9,7 +9,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
+	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
@@ -77,6 +79,35 @@ func (r *Repo) Changed(then string) ([]string, error) {
 		paths[i] = c.Path
 	}
 	return paths, nil
+}
+
+// Files are those that the branch changes against the commit at which it left its base, as
+// far as that is known, earlier runs and other people's commits included.
+func (r *Repo) Files(ctx context.Context) ([]ralph.File, error) {
+	changes, err := r.total(ctx, r.fork(ctx), r.branch.TipTree)
+	if err != nil {
+		return nil, fmt.Errorf("list the changed files: %w", err)
+	}
+	return r.files(changes, r.branch.CountLines(ctx, changes)), nil
+}
+
+// files describes changes, and finds files that were only moved. lines are those of each;
+// nil: they were not counted.
+func (r *Repo) files(changes []store.Change, lines []objects.Lines) []ralph.File {
+	counted := map[string]objects.Lines{}
+	for i, l := range lines {
+		counted[changes[i].Path] = l
+	}
+	described := inspection.Describe(r.branch.Objects, changes, plumbing.ZeroHash)
+	list := make([]ralph.File, 0, len(described))
+	for _, c := range described {
+		f := ralph.File{Path: c.Path, From: c.From, New: c.OldMode == inspection.ModeNone, Gone: c.NewMode == inspection.ModeNone}
+		if l := counted[c.Path]; c.From == "" {
+			f.Insertions, f.Deletions, f.Uncounted = l.Insertions, l.Deletions, l.Uncounted
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // LeftOut is what the last snapshot left out of the run's work.

@@ -3,10 +3,12 @@ package repo_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
@@ -38,6 +40,35 @@ func TestCleanDeskAsksLittle(t *testing.T) {
 		if r.start.Base != "main" || len(r.start.Dirty) > 0 {
 			t.Errorf("Begin() = %+v, want base main, nothing dirty", r.start)
 		}
+	}
+}
+
+// The changed files are those of the branch against its base, whichever run changed them; a
+// message is told those of its own commit.
+func TestChangedFiles(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	var told [][]ralph.File
+	tell := func(o *repo.Options) {
+		o.Message = func(_ ralph.Iteration, files []ralph.File) string {
+			told = append(told, files)
+			return "x\n"
+		}
+	}
+	r := begin(t, dir, "", tell)
+	write(t, filepath.Join(dir, "a.txt"), "one\ntwo\n")
+	write(t, filepath.Join(dir, "pic.bin"), "\x00\x01")
+	r.checkpoint(t)
+	r = begin(t, dir, "", tell)
+	write(t, filepath.Join(dir, "a.txt"), "one\nthree\nfour\n")
+	r.checkpoint(t)
+	if want := [][]ralph.File{{{Path: "a.txt"}, {Path: "pic.bin", New: true}}, {{Path: "a.txt"}}}; !reflect.DeepEqual(told, want) {
+		t.Errorf("the messages are told of the files %+v, want %+v", told, want)
+	}
+	files, err := r.Files(t.Context())
+	if want := []ralph.File{{Path: "a.txt", Insertions: 3, Deletions: 1}, {Path: "pic.bin", New: true, Uncounted: true}}; err != nil || !reflect.DeepEqual(files, want) {
+		t.Errorf("Files() = %+v, %v, want %+v", files, err, want)
 	}
 }
 

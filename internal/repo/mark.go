@@ -143,11 +143,3 @@ func (r *Repo) untrackedCache(path string) string {
 	}
 	return cache
 }
-
-// Tree returns the id of the tree of the last snapshot; empty before the first.
-func (r *Repo) Tree() string {
-	if r.last == nil {
-		return ""
-	}
-	return r.last.tree.String()
-}

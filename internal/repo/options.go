@@ -55,8 +55,9 @@ type Options struct {
 	BranchSuffix string
 
 	Committer, Author Identity
-	// Message renders a checkpoint's message, trailers included.
-	Message func(ralph.Iteration) string
+	// Message renders a checkpoint's message, trailers included. The files are those that
+	// the commit itself changes, without their lines.
+	Message func(ralph.Iteration, []ralph.File) string
 	// Forged reports whether a message of the agent's own could be taken for one of
 	// Message's: such commits become part of ours, their messages are dropped.
 	// nil: none can.

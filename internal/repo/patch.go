@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,7 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 	if err != nil {
 		return err
 	}
-	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.tree.IsRunFile(ch.Path) })
-	r.branch.ImportOld(ctx, changes)
-	content := func(e store.Entry) ([]byte, error) { return r.branch.Content(ctx, e) }
-	return patch.Write(w, of, changes, content, limit)
+	return r.write(ctx, w, of, changes, limit)
 }
 
 // lastPublished is the last commit of the line that the server has, below commits
@@ -87,4 +85,33 @@ func (r *Repo) worktreeState(ctx context.Context) (tree plumbing.Hash, of string
 		return plumbing.ZeroHash, "", err
 	}
 	return tree, "with " + unfinished.What + ", as it stands", r.branch.Import(ctx, []string{tree.String()}, "--revs", "--filter=blob:none")
+}
+
+// Diffs returns the patches from one tree to another, for people: of snapshots, each at
+// most limit bytes; see Patch for what is in them. When ctx ends, the rest is missing.
+func (r *Repo) Diffs(ctx context.Context, trees [][2]string, limit int) ([][]byte, error) {
+	var all [][]byte
+	for _, t := range trees {
+		if err := ctx.Err(); err != nil {
+			return all, err
+		}
+		changes, err := r.store.Diff(plumbing.NewHash(t[0]), plumbing.NewHash(t[1]), nil)
+		if err != nil {
+			return all, err
+		}
+		var b bytes.Buffer
+		if err := r.write(ctx, &b, "", changes, int64(limit)); err != nil {
+			return all, err
+		}
+		all = append(all, b.Bytes())
+	}
+	return all, nil
+}
+
+// write writes a patch of changes, without ralph's own state.
+func (r *Repo) write(ctx context.Context, w io.Writer, head string, changes []store.Change, limit int64) error {
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.tree.IsRunFile(ch.Path) })
+	r.branch.ImportOld(ctx, changes)
+	content := func(e store.Entry) ([]byte, error) { return r.branch.Content(ctx, e) }
+	return patch.Write(w, head, changes, content, limit)
 }

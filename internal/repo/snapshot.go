@@ -78,7 +78,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	insertions, deletions, uncounted := r.branch.CountLines(ctx, changes) // it fetches what an inspection may ask for
+	lines := r.branch.CountLines(ctx, changes) // it fetches what an inspection may ask for
 	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
@@ -87,18 +87,24 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		r.state.headTree = c.TreeHash
 	}
 	r.keepRecord(r.recorder.Working())
-	return ralph.Change{
+	change := ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
 		Work:       work.ID(),
+		Before:     r.branch.TipTree.String(),
+		After:      s.public.String(),
 		Files:      len(changes),
 		SinceStart: head != r.branch.Start || !work.Empty(),
-		Insertions: insertions,
-		Deletions:  deletions,
-		Uncounted:  uncounted,
 		Notes:      s.notes,
 		Findings:   s.findings,
-	}, nil
+	}
+	for _, l := range lines {
+		change.Insertions, change.Deletions = change.Insertions+l.Insertions, change.Deletions+l.Deletions
+		if l.Uncounted {
+			change.Uncounted++
+		}
+	}
+	return change, nil
 }
 
 // importSnapshot takes over what the store does not have yet: the staged tree

@@ -15,7 +15,7 @@ func TestSCMTasksAreTold(t *testing.T) {
 	t.Parallel()
 	good, bad := scmTasks(), commitFailed()
 	page := func(r ralph.Report) string {
-		text, err := report.HTML(r)
+		text, err := report.HTML(r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
 	"github.com/org/ralph-action/internal/report/memory"
+	"github.com/org/ralph-action/internal/report/transcript"
 )
 
 // bounds keeps a document small by construction, whatever a run produced.
@@ -27,6 +28,8 @@ type bounds struct {
 	failures int // guardrail failures told in full
 	output   int // runes of one guardrail's output
 	final    int // runes of the agent's last words
+	said     int // runes of what it says of the change
+	files    int // rows of changed files
 	list     int // notes, errors, baseline failures
 	line     int // runes of one line of foreign text
 	cell     int // runes of one in a table
@@ -37,6 +40,7 @@ type bounds struct {
 	network  int // refused addresses
 	// storyBytes bounds these rows, and half of it the reviews folded below them.
 	storyBytes int
+	opens      bool // an iteration can be opened: its number in the table leads there
 }
 
 // rendering is a document that has limits of its own.
@@ -56,11 +60,11 @@ const (
 // limit but what a browser likes.
 func (r rendering) bounds() bounds {
 	return [...]bounds{
-		summaryLimits:  {reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
-		bodyLimits:     {reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
+		summaryLimits:  {said: 8000, files: 500, reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
+		bodyLimits:     {said: 4000, files: 100, reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
 		commentLimits:  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
-		pageLimits:     {reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
-		terminalLimits: {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 200, stories: 20, runs: 10, findings: 30, network: 10},
+		pageLimits:     {said: 8000, files: 2000, reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
+		terminalLimits: {said: 2000, files: 10, rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 200, stories: 20, runs: 10, findings: 30, network: 10},
 	}[r]
 }
 
@@ -80,9 +84,10 @@ func Summary(r ralph.Report) string {
 // everything is all sections, the most important first.
 func (m record) everything(facts []doc.Fact) []doc.Section {
 	return slices.Concat([]doc.Section{
-		m.headline(), m.facts(facts), m.reasons(), m.unchanged(false), m.errors(), m.steps(false), m.left(),
-		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
-		m.charts(), m.guardrailFailures(), m.baseline(), m.final(), m.network(), m.notes(), m.steps(true), m.footer(),
+		m.headline(), m.facts(facts), m.reasons(), m.unchanged(false), m.errors(), m.steps(false),
+		m.changed(true), m.files(), m.checked(), m.left(), m.findings(), m.patch(), m.storyTable(), m.asked(false),
+		m.table(), m.guardrailFailures(), m.history(), m.workers(), m.putBack(), m.scm(), m.charts(),
+		m.final(), m.network(), m.notes(), m.steps(true), m.footer(),
 	})
 }
 
@@ -104,16 +109,30 @@ type BodyOptions struct {
 func Body(r ralph.Report, o BodyOptions) string {
 	o.About = o.About.With(o.Closes)
 	m := record{r, bodyLimits.bounds()}
-	head, facts := m.headline(), m.links()
+	facts := m.beside()
 	if r.Outcome == "" {
-		head, facts = m.progress(), m.soFarFacts()
+		facts = append(m.now(), facts...)
 	}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
-		head, m.facts(facts), m.reasons(), m.errors(), m.left(),
-		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
-		m.guardrailFailures(), m.baseline(), m.network(), m.notes(), m.charts(), m.final(), m.footer(),
+		m.standing(), m.facts(facts), m.reasons(), m.errors(),
+		m.changed(false), m.files(), m.checked(), m.left(), m.findings(), m.patch(), m.storyTable(), m.asked(true),
+		m.table(), m.guardrailFailures(), m.history(), m.workers(), m.putBack(), m.scm(),
+		m.network(), m.notes(), m.charts(), m.final(), m.footer(),
 	})
+}
+
+// standing is how a run ended, or how far it is, if it goes on.
+func (m record) standing() doc.Section {
+	if m.Outcome == "" {
+		return m.progress()
+	}
+	return m.headline()
+}
+
+// beside are the links that the page of the pull request does not have.
+func (m record) beside() []doc.Fact {
+	return slices.DeleteFunc(m.links(), func(f doc.Fact) bool { return f.Name == "Pull request" || f.Name == "Branch" })
 }
 
 // closings are the lines by which merging closes issues.
@@ -155,12 +174,15 @@ func asIs(name, markdown string) doc.Section {
 	return doc.Section{Name: name, Blocks: []doc.Block{doc.Para(markdown)}}
 }
 
-// HTML is a page of its own with the same sections as the summary: no script,
-// nothing remote, charts as inline SVG, readable on light and dark screens and
-// on paper.
-func HTML(r ralph.Report) ([]byte, error) {
+// HTML is a page of its own with the same sections as the summary, and with the
+// iterations that were kept, to be opened; nil: none. It loads nothing, has charts as
+// inline SVG, and is readable on light and dark screens, without scripts, and on paper.
+func HTML(r ralph.Report, kept *transcript.Kept) ([]byte, error) {
 	m := record{r, pageLimits.bounds()}
-	return doc.Page(memory.Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
+	m.opens = kept != nil
+	sections := m.everything(append(m.links(), m.figures()...))
+	after := 1 + slices.IndexFunc(sections, func(s doc.Section) bool { return s.Name == tableName })
+	return doc.Page(memory.Title(r), resultIcon(r), tone(r), slices.Insert(sections, after, m.opened(kept)))
 }
 
 // Style says what a terminal can show.
@@ -171,8 +193,8 @@ type Style = doc.Style
 func Text(r ralph.Report, o Style) string {
 	m := record{r, terminalLimits.bounds()}
 	return doc.Terminal(o, []doc.Section{
-		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
-		m.checks(), m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
+		m.headline(), m.reasons(), m.changed(true), m.files(), m.checked(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
+		m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
 	})
 }
 

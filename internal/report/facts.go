@@ -15,22 +15,6 @@ import (
 
 var repositoryName = regexp.MustCompile(`^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 
-// now says what became of a guardrail that was red before the run; empty when
-// no iteration asked it.
-func now(r ralph.Report, command string) string {
-	for i := len(r.Iterations) - 1; i >= 0; i-- {
-		for _, v := range r.Iterations[i].Verdicts {
-			if v.Command == command && v.Passed {
-				return "passes now"
-			}
-			if v.Command == command {
-				return "still fails"
-			}
-		}
-	}
-	return ""
-}
-
 // web is the repository's address on the forge, or empty.
 func web(r ralph.Report) string { return webOf(r, r.Repository) }
 

@@ -134,8 +134,8 @@ func withheld(r ralph.Report) string {
 	return "Nothing was published. "
 }
 
-// advice says what a person can do next; empty when there is nothing to do.
-func advice(r ralph.Report) string {
+// Advice says what a person can do next; empty when there is nothing to do.
+func Advice(r ralph.Report) string {
 	text := r.Outcome.Row().Advice
 	var last ralph.Iteration
 	if n := len(r.Iterations); n > 0 {
@@ -304,7 +304,7 @@ func Announcement(r ralph.Report) string {
 			parts = append(parts, e)
 		}
 	}
-	for _, a := range []string{leftOutAdvice(r).Plain(), advice(r)} {
+	for _, a := range []string{leftOutAdvice(r).Plain(), Advice(r)} {
 		if a != "" {
 			parts = append(parts, a)
 		}

@@ -117,7 +117,11 @@ func (m record) history() doc.Section {
 		add(doc.Linked(runURL(m.Report, p.Run), doc.Foreign(cmp.Or(doc.OneLine(p.Run, 40), "not read"), 40)), p, pastOutcome(p.Outcome), fmt.Sprint(p.Commits))
 	}
 	mine := checkpoints(m.Report)
-	add(doc.Linked(m.RunURL, "this run"), ralph.Past{Iterations: lastNumber(m.Report), Commits: mine, Cost: m.Usage().Cost}, pastOutcome(m.Outcome), fmt.Sprint(mine))
+	outcome := pastOutcome(m.Outcome)
+	if m.Outcome == "" {
+		outcome = "goes on"
+	}
+	add(doc.Linked(m.RunURL, "this run"), ralph.Past{Iterations: lastNumber(m.Report), Commits: mine, Cost: m.Usage().Cost}, outcome, fmt.Sprint(mine))
 	all := fmt.Sprint(commits)
 	if m.History.Cut {
 		all = "≥\u00a0" + all

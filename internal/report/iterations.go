@@ -11,6 +11,9 @@ import (
 	"github.com/org/ralph-action/internal/report/words"
 )
 
+// tableName names the section that the page puts the opened iterations behind.
+const tableName = "iterations"
+
 // table is a row per iteration and one of totals.
 func (m record) table() doc.Section {
 	if len(m.Iterations) == 0 {
@@ -33,8 +36,12 @@ func (m record) table() doc.Section {
 	g.Columns[len(g.Columns)-4].Title = string(doc.Line(cell("Tokens in / out")).Markdown())
 	for _, it := range shown {
 		r := words.NewRow(it)
+		number := doc.Line(r.Number)
+		if m.opens {
+			number = doc.Line(doc.Jump(iterationID(it.Number), r.Number))
+		}
 		cells := []doc.Text{
-			doc.Line(r.Number), m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
+			number, m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
 			doc.Line(cell(r.Files)), m.commitCell(it, nil),
 		}
 		if steps {
@@ -47,7 +54,7 @@ func (m record) table() doc.Section {
 	if steps {
 		g.Total = slices.Insert(g.Total, 1, nil)
 	}
-	s := doc.Section{Title: doc.Line("Iterations"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
+	s := doc.Section{Name: tableName, Title: doc.Line("Iterations"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if note := priceNote(m.Report); note != "" {
 		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
 	}
@@ -162,26 +169,6 @@ func (m record) outputOf(v ralph.Verdict) []doc.Block {
 		facts = doc.Line(facts, " · log: ", doc.Mono(v.LogFile, 200))
 	}
 	return []doc.Block{output, doc.Para(facts)}
-}
-
-// baseline says what was red before the agent touched anything.
-func (m record) baseline() doc.Section {
-	var lines []doc.Text
-	for _, v := range m.Baseline {
-		if v.Passed {
-			continue
-		}
-		if len(lines) == m.list {
-			lines = append(lines, doc.Line("…and more; report.json has them all."))
-			break
-		}
-		how, _ := words.Failed(v)
-		if after := now(m.Report, v.Command); after != "" {
-			how += "; it " + after
-		}
-		lines = append(lines, doc.Line(doc.Mono(v.Command, m.command), " "+how+"."))
-	}
-	return listed("Already failing before the run", lines)
 }
 
 // iterationLines is the table of the newest iterations for a terminal. Where there

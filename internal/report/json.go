@@ -136,7 +136,7 @@ func document(r ralph.Report) object {
 	o := object{
 		{"$schema", schemaURL}, {"schema", SchemaVersion}, {"version", r.Version},
 		{"outcome", r.Outcome}, {"completed", r.Outcome == ralph.Completed}, {"headline", Headline(r)},
-		{"reason", r.Reason}, {"advice", advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
+		{"reason", r.Reason}, {"advice", Advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
 		{"task", whole(strings.ToValidUTF8(r.Task, "\uFFFD"))},
 		{"agent", r.Agent}, {"agents_used", agents(r)}, {"model", r.Model}, {"models_used", models(r)},
 		{"isolation", r.Isolation}, {"repository", r.Repository}, {"run_url", r.RunURL}, {"actor", r.Actor},
@@ -182,6 +182,7 @@ func iterationObject(it ralph.Iteration) object {
 			{"push_error", it.Commit.PushError}, {"agent_commits", it.Commit.Own},
 		})},
 		{"delivery", deliveryObject(it.Delivery)},
+		{"said", when(it.Said != ralph.Said{}, object{{"commit", it.Said.Commit}, {"title", it.Said.Title}, {"description", it.Said.Description}})},
 	}
 	// What only some modes have is left out elsewhere.
 	if rounds := it.Rounds(); rounds > 1 {
@@ -226,11 +227,15 @@ func todoObject(t ralph.Todo) object {
 }
 
 func verdictObject(v ralph.Verdict) object {
-	return object{
+	o := object{
 		{"command", v.Command}, {"passed", v.Passed}, {"exit_code", v.ExitCode}, {"reason", v.Reason}, {"broken", v.Broken},
 		{"fail_action", v.Action}, {"duration_seconds", v.Duration}, {"log_file", v.LogFile}, {"message", v.Message},
 		{"output", end(v.Output)}, {"digest", v.Digest},
 	}
+	if v.PassedIn > 0 {
+		o = append(o, object{{"passed_in_iteration", v.PassedIn}}...)
+	}
+	return o
 }
 
 // deliveryObject is nil if there was nothing to deliver.
@@ -265,7 +270,25 @@ func taskListObject(t ralph.TaskList) object {
 }
 
 func pastObject(p ralph.Past) object {
-	return object{{"run", p.Run}, {"iterations", p.Iterations}, {"commits", p.Commits}, {"cost", p.Cost}, {"outcome", orNull(p.Outcome)}}
+	return object{
+		{"run", p.Run}, {"iterations", p.Iterations}, {"commits", p.Commits}, {"cost", p.Cost}, {"outcome", orNull(p.Outcome)},
+		{"title", p.Said.Title}, {"description", p.Said.Description}, {"did", p.Did},
+	}
+}
+
+func fileObject(f ralph.File) object {
+	status := "changed"
+	switch {
+	case f.From != "":
+		status = "moved"
+	case f.New:
+		status = "added"
+	case f.Gone:
+		status = "deleted"
+	}
+	return object{
+		{"path", f.Path}, {"from", orNull(f.From)}, {"status", status}, {"insertions", when(!f.Uncounted, f.Insertions)}, {"deletions", when(!f.Uncounted, f.Deletions)},
+	}
 }
 
 func publicationObject(p ralph.Publication) object {
@@ -280,7 +303,7 @@ func publicationObject(p ralph.Publication) object {
 		{"checks", when(c.State != "", object{
 			{"sha", c.SHA}, {"state", c.State}, {"passed", c.Passed}, {"failed", c.Failed}, {"unfinished", c.Left},
 		})},
-		{"patch", orNull(p.Patch)},
+		{"patch", orNull(p.Patch)}, {"files", each(p.Files, fileObject)},
 		{"steps", each(p.Steps, func(s ralph.PublishStep) object {
 			return object{{"name", s.Name}, {"done", s.Done}, {"detail", s.Detail}}
 		})},

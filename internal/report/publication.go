@@ -143,17 +143,13 @@ func (m record) checkNames() []doc.Text {
 	return lines
 }
 
+// checks is the forge's checks where there is no room for the guardrails.
 func (m record) checks() doc.Section {
-	c := m.Publication.Checks
-	icon, sum := checksWords(c)
-	if sum == "" {
+	line := m.forgeChecks()
+	if len(line) == 0 {
 		return doc.Section{}
 	}
-	t := doc.Line(icon + " " + sum)
-	if short := words.Sha(c.SHA); short != "" {
-		t = doc.Line(t, " (", doc.Linked(commitURL(m.Report, c.SHA), doc.Bare(short, 7)), ")")
-	}
-	return doc.Section{Title: doc.Line("Checks"), Blocks: append([]doc.Block{doc.Para(t, ".")}, doc.Bulleted(m.checkNames())...)}
+	return doc.Section{Title: doc.Line("Checks"), Blocks: append([]doc.Block{doc.Para(line)}, doc.Bulleted(m.checkNames())...)}
 }
 
 // network tells the addresses that the sandbox refused.

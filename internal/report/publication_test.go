@@ -81,7 +81,7 @@ func TestChecks(t *testing.T) {
 		r := completed()
 		r.Publication.Checks = c
 		body := report.Body(r, report.BodyOptions{})
-		if (want == "") == strings.Contains(body, "### Checks") || !strings.Contains(body, want) || strings.Contains(body, "- @octocat") {
+		if (want == "") == strings.Contains(body, "Checks of the forge:") || !strings.Contains(body, want) || strings.Contains(body, "- @octocat") {
 			t.Errorf("Body of %+v lacks %q:\n%s", c, want, body)
 		}
 	}

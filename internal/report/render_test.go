@@ -45,7 +45,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 				t.Errorf("%s(%s) begins %q, want %q", what, name, first, line)
 			}
 		}
-		page, err := report.HTML(r)
+		page, err := report.HTML(r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 func TestUnknownCostIsNeverNothing(t *testing.T) {
 	t.Parallel()
 	r := unknownCosts()
-	page, err := report.HTML(r)
+	page, err := report.HTML(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestBounds(t *testing.T) {
 	if !strings.HasPrefix(body, marker+"\n\nFirst.\n\n…\n") || !strings.Contains(body, "\nFixes #1\n") {
 		t.Errorf("Body begins %q, want the marker, the owner's text and what it closes", body[:200])
 	}
-	page, err := report.HTML(r)
+	page, err := report.HTML(r, nil)
 	if err != nil || len(page) > 8<<20 {
 		t.Errorf("HTML = %d bytes, %v; want at most 8 MiB", len(page), err)
 	}
@@ -133,7 +133,7 @@ var liveHTML = regexp.MustCompile(`<(script|img|a|/?b)\b|javascript:`)
 func TestHTMLIsInert(t *testing.T) {
 	t.Parallel()
 	for name, r := range samples() {
-		page, err := report.HTML(r)
+		page, err := report.HTML(r, nil)
 		if err != nil {
 			t.Fatalf("HTML(%s) = %v", name, err)
 		}
@@ -199,7 +199,7 @@ func TestGitFailureOffersTheNextStep(t *testing.T) {
 	s := report.Summary(gitFailed())
 	for _, part := range []string{
 		"is not permitted to create or approve pull requests",
-		"[Open the pull request yourself](https://github.com/octo/calc/compare/main...ralph/make-the-failing-tests?expand=1&title=ralph%3A+Make+",
+		"[Open the pull request yourself](https://github.com/octo/calc/compare/main...ralph/make-the-failing-tests?expand=1&title=Change+calc.go+and+3+more+files",
 	} {
 		if !strings.Contains(s, part) {
 			t.Errorf("Summary(git-failed) lacks %q:\n%s", part, s)
@@ -299,7 +299,7 @@ func TestUnpushedCommitsHaveNoLinks(t *testing.T) {
 	for i := range r.Iterations {
 		r.Iterations[i].Commit.Pushed, r.Iterations[i].Commit.PushError = false, "503 from the server"
 	}
-	page, err := report.HTML(r)
+	page, err := report.HTML(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

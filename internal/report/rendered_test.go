@@ -180,12 +180,17 @@ func checkRendered(t *testing.T, s string) {
 			}
 		}
 	}
-	title := memory.Title(ralph.Report{Task: s})
-	for _, does := range []string{"mentions", "refers", "closes", "links", "runs ANSI", "turns text"} {
-		if m := acts[does].FindString(title); m != "" {
-			t.Errorf("Title(%q) = %q %s: %q", s, title, does, m)
+	said := ralph.Said{Commit: s, Title: s, Description: s}
+	for _, r := range []ralph.Report{{Task: s}, {Iterations: []ralph.Iteration{{Said: said}}}, {Iterations: []ralph.Iteration{{Said: ralph.Said{Commit: s}}}}, {Publication: ralph.Publication{Files: []ralph.File{{Path: s}}}}} {
+		title := memory.Title(r)
+		for _, does := range []string{"mentions", "refers", "closes", "links", "runs ANSI", "turns text"} {
+			if m := acts[does].FindString(title); m != "" {
+				t.Errorf("Title(%q) = %q %s: %q", s, title, does, m)
+			}
 		}
 	}
+	checkMessage(t, s, memory.CommitMessage(ralph.Iteration{Number: 1, Said: said}, memory.Checkpoint{Run: "42", Outcome: ralph.Completed}))
+	checkMessage(t, s, memory.CommitMessage(ralph.Iteration{Number: 1}, memory.Checkpoint{Run: "42", Outcome: ralph.Completed, Files: []ralph.File{{Path: s}}}))
 	it := ralph.Iteration{Number: 1, Delivery: ralph.Delivery{Message: s}}
 	message := memory.CommitMessage(it, memory.Checkpoint{Run: "42", Outcome: ralph.Completed})
 	checkMessage(t, s, message)

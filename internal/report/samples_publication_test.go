@@ -12,9 +12,17 @@ func continuedRun() ralph.Report {
 	r := completed()
 	r.Budget.Total = 20 * ralph.USD
 	r.History = ralph.History{Runs: []ralph.Past{
-		{Run: "40", Iterations: 10, Commits: 9, Cost: ralph.Cost{Amount: ralph.FromUSD(4.8)}},
-		{Run: "41", Iterations: 1, Commits: 1, Cost: ralph.Cost{Amount: 250_000, Estimated: true}, Outcome: ralph.Completed},
+		{Run: "40", Iterations: 10, Commits: 9, Cost: ralph.Cost{Amount: ralph.FromUSD(4.8)}, Did: []string{"Split the parser off", "Change calc.go and 2 more files"}},
+		{
+			Run: "41", Iterations: 1, Commits: 1, Cost: ralph.Cost{Amount: 250_000, Estimated: true}, Outcome: ralph.Completed,
+			Said: ralph.Said{Title: "Add Mul", Description: "`Mul` multiplies, as #12 asks for."}, Did: []string{"Add Mul"},
+		},
 	}}
+	r.Iterations[0].Said = ralph.Said{Commit: "Make Add add"}
+	r.Iterations[1].Said = ralph.Said{
+		Commit: "Make Sub subtract", Title: "Repair Add and Sub",
+		Description: "Both gave the *other's* result, because their bodies were swapped.\n\n- `Add` adds\n- `Sub` subtracts; see [the tests](https://x.example/t)\n\n```go\nfunc Sub(a, b int) int { return a - b }\n```",
+	}
 	r.Notes = []string{"Checks start by themselves: the push was made with a token of its own (ci-token)."}
 	p := &r.Publication
 	p.PullRequest.Operation, p.PullRequest.AutoMerge = ralph.OperationUpdated, true

@@ -98,6 +98,10 @@ func completed() ralph.Report {
 		Publication: ralph.Publication{
 			Branch: "ralph/make-the-failing-tests", Base: "main", HeadSHA: sha2, Pushed: true, ServerURL: "https://github.com",
 			PullRequest: ralph.PullRequest{Number: 12, URL: "https://github.com/octo/calc/pull/12", Operation: ralph.OperationCreated},
+			Files: []ralph.File{
+				{Path: "calc.go", Insertions: 12, Deletions: 3}, {Path: "logo.png", New: true, Uncounted: true},
+				{Path: "old.go", Gone: true, Deletions: 20}, {Path: "sum/sum.go", From: "sum.go", New: true},
+			},
 		},
 	}
 }
@@ -338,12 +342,14 @@ func hostile() ralph.Report {
 	p.Fork, p.Comment, p.Issue = nasty, "https://example.com/"+nasty, 3
 	p.Checks = ralph.Checks{SHA: nasty, State: ralph.ChecksFailed, Failed: []string{nasty}, Left: []string{nasty}}
 	p.Steps = []ralph.PublishStep{{Name: nasty, Detail: nasty}, {Name: nasty, Done: true, Detail: nasty}}
-	r.History.Runs = []ralph.Past{{Run: nasty, Iterations: 1, Commits: 1, Outcome: ralph.Outcome(nasty)}}
+	said := ralph.Said{Commit: nasty, Title: nasty, Description: nasty}
+	r.History.Runs = []ralph.Past{{Run: nasty, Iterations: 1, Commits: 1, Outcome: ralph.Outcome(nasty), Said: said}, {Run: nasty, Did: []string{nasty}}}
+	p.Files = []ralph.File{{Path: nasty, From: nasty}, {Path: nasty}}
 	for i := range r.Iterations {
 		it := &r.Iterations[i]
 		it.Turns, it.Verdicts = []ralph.Turn{turn}, []ralph.Verdict{bad, bad}
 		it.Change.Notes = []string{"it: " + nasty}
-		it.Commit = ralph.Commit{SHA: nasty, Subject: nasty, PushError: nasty}
+		it.Commit, it.Said = ralph.Commit{SHA: nasty, Subject: nasty, PushError: nasty}, said
 		it.Delivery = ralph.Delivery{Turn: &turn, Message: nasty, Tasks: []ralph.Task{{Command: nasty, ExitCode: 1, Output: nasty}, {Command: nasty}}, Error: nasty}
 	}
 	return r

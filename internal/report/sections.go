@@ -18,7 +18,7 @@ func (m record) headline() doc.Section {
 // reasons says why the run ended as it did.
 func (m record) reasons() doc.Section {
 	s := doc.Section{Name: "reasons"}
-	if m.Outcome == ralph.Completed {
+	if m.Outcome == ralph.Completed || m.Outcome == "" {
 		return s
 	}
 	var lines []doc.Text
@@ -113,13 +113,17 @@ func (m record) errors() doc.Section {
 // left is what is left to do, by the agent and by people.
 func (m record) left() doc.Section {
 	var lines []doc.Text
-	if m.Outcome != ralph.Completed {
+	switch m.Outcome {
+	case "": // it goes on
+		return doc.Section{}
+	case ralph.Completed:
+	default:
 		lines = m.remaining()
 	}
 	if t := leftOutAdvice(m.Report); len(t) > 0 {
 		lines = append(lines, t)
 	}
-	if text := advice(m.Report); text != "" {
+	if text := Advice(m.Report); text != "" {
 		lines = append(lines, doc.Line(text))
 	}
 	return listed("What is left to do", lines)
@@ -133,8 +137,8 @@ func listed(title string, lines []doc.Text) doc.Section {
 	return doc.Section{Title: doc.Line(title), Blocks: doc.Bulleted(lines)}
 }
 
-// asked is what was asked for, folded when it is long.
-func (m record) asked() doc.Section {
+// asked is what was asked for, folded when it is long, or always.
+func (m record) asked(folded bool) doc.Section {
 	text, cut := doc.Head(m.Task, m.prompt)
 	if strings.TrimSpace(text) == "" {
 		return doc.Section{}
@@ -143,27 +147,10 @@ func (m record) asked() doc.Section {
 	if cut {
 		s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("Cut after %d characters; report.json has all of it.", utf8.RuneCountInString(text))))
 	}
-	if utf8.RuneCountInString(text) > 700 || strings.Count(text, "\n") > 10 {
+	if folded || utf8.RuneCountInString(text) > 700 || strings.Count(text, "\n") > 10 {
 		s.Fold = doc.Line(doc.Strong("What was asked"))
 	}
 	return s
-}
-
-// lastWords is what the agent said last; empty when it said nothing.
-func (m record) lastWords() string {
-	text, cut := doc.Tail(finalText(m.Report), m.bounds.final)
-	if cut {
-		text = "…" + text
-	}
-	return strings.Trim(text, "\n")
-}
-
-func (m record) final() doc.Section {
-	text := m.lastWords()
-	if strings.TrimSpace(text) == "" {
-		return doc.Section{}
-	}
-	return doc.Section{Title: doc.Line("What the agent said last"), Fold: doc.Line("What the agent said last"), Blocks: []doc.Block{doc.Pre(text)}}
 }
 
 const noChange = "Nothing was changed: the run committed nothing."
@@ -180,7 +167,7 @@ func (m record) unchanged(withWords bool) doc.Section {
 	}
 	s := doc.Section{Name: "no change", Blocks: []doc.Block{doc.Para(noChange)}}
 	if text := m.lastWords(); withWords && strings.TrimSpace(text) != "" {
-		s.Blocks = []doc.Block{doc.Para(noChange + " What the agent said last:"), doc.Pre(text)}
+		s.Blocks = append([]doc.Block{doc.Para(noChange + " What the agent said last:")}, doc.Rich(text, m.bounds.final)...)
 	}
 	return s
 }
@@ -286,8 +273,8 @@ func (m record) progress() doc.Section {
 	return doc.Section{Name: "progress", Title: doc.Line(title)}
 }
 
-// soFarFacts is what is known of a run that goes on.
-func (m record) soFarFacts() []doc.Fact {
+// now is what a run does that goes on, and what it has used.
+func (m record) now() []doc.Fact {
 	var facts []doc.Fact
 	if now := m.Now; now.Took > 0 {
 		t := doc.Line(words.Span(now.Took) + " in this " + unit(m.Report) + ", as of " + m.Started.Add(m.Duration).UTC().Format("15:04 UTC"))
@@ -299,6 +286,12 @@ func (m record) soFarFacts() []doc.Fact {
 	if len(m.Iterations) > 0 {
 		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(words.Cost(m.Usage().Cost) + ", " + words.Span(m.Duration))})
 	}
+	return facts
+}
+
+// soFarFacts is what is known of a run that goes on.
+func (m record) soFarFacts() []doc.Fact {
+	facts := m.now()
 	if words.HasTasks(m.Report) {
 		facts = append(facts, doc.Fact{Name: "Stories", Plain: true, Text: doc.Line(words.StoryCount(m.Tasks))})
 	}

@@ -182,7 +182,7 @@ func (m record) storyHead(facts doc.Text) doc.Section {
 	if len(facts) > 0 {
 		count = doc.Line(count, " (", facts, ")")
 	}
-	s := doc.Section{Title: doc.Line("Stories"), Blocks: []doc.Block{doc.Para(count, ". "+reviewWords(m.Tasks))}}
+	s := doc.Section{Title: doc.Line("Stories"), Blocks: []doc.Block{doc.Para(count, ".")}}
 	for _, t := range storyWarnings(m.Report) {
 		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.WarningBlock, Lines: []doc.Text{t}})
 	}

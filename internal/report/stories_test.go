@@ -15,7 +15,7 @@ import (
 // renderings are the documents of a report that people read.
 func renderings(t *testing.T, r ralph.Report) map[string]string {
 	t.Helper()
-	page, err := report.HTML(r)
+	page, err := report.HTML(r, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestAgentsAndModels(t *testing.T) {
 	t.Parallel()
 	for name, r := range samples() {
 		several := name == "fallback" || name == "hostile"
-		page, err := report.HTML(r)
+		page, err := report.HTML(r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestEstimatedCosts(t *testing.T) {
 		{"reported", reported, "$0.03", ""},
 		{"without a date", undated, "≥ ~$1.20", "Costs are estimated from list prices; tokens as the CLI reports them."},
 	} {
-		page, err := report.HTML(c.r)
+		page, err := report.HTML(c.r, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	var baseline []ralph.Verdict
 	if len(w.checks) > 0 && w.cfg.Checks.Baseline {
 		end := w.rec.out.Section("Baseline: guardrails before any change")
-		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
+		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Jobs: w.jobs(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
 		w.rec.report.Baseline = baseline
 		if err := guard.Broken(baseline); err != nil {
@@ -108,7 +108,7 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 			return errHalted
 		}
 		s.rec.out.Say("› " + command)
-		show := s.rec.out.Foreign()
+		show := s.rec.out.Foreign(command)
 		w := s.rec.redact.Writer(show)
 		script, env := s.tellingPath(command)
 		exit, err := s.withPath().Run(ctx, proc.Command{

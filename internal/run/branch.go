@@ -256,7 +256,7 @@ func (b *branch) watchRepository(ctx context.Context) error {
 
 // loopWorkspace is what the loop looks at, and commits to; nil when it need not
 // look. pushed is told what is on the server.
-func (b *branch) loopWorkspace(pushed func(publish.State)) ralph.Workspace {
+func (b *branch) loopWorkspace(pushed func(publish.State, []ralph.File)) ralph.Workspace {
 	switch {
 	case b.repo != nil && b.cfg.Git.Commit == config.CommitAgent:
 		return own{told{b.repo, pushed}}
@@ -271,13 +271,14 @@ func (b *branch) loopWorkspace(pushed func(publish.State)) ralph.Workspace {
 // told is a repository of which somebody is told what is on the server.
 type told struct {
 	*repo.Repo
-	pushed func(publish.State)
+	pushed func(publish.State, []ralph.File)
 }
 
 func (t told) PushCheckpoint(ctx context.Context, c ralph.Commit) ralph.Commit {
 	c = t.Repo.PushCheckpoint(ctx, c)
 	if c.Pushed {
-		t.pushed(t.State())
+		files, _ := t.Files(ctx) // they are asked for again at the end
+		t.pushed(t.State(), files)
 	}
 	return c
 }
@@ -287,17 +288,6 @@ type own struct{ told }
 
 func (o own) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	return o.CheckpointOwn(ctx, it)
-}
-
-// tree identifies the tree as it was seen last; "" when nobody looks.
-func (b *branch) tree() string {
-	switch {
-	case b.repo != nil:
-		return b.repo.Tree()
-	case b.watcher != nil:
-		return b.watcher.Tree()
-	}
-	return ""
 }
 
 // runFiles are the paths that are never committed, absolute.

@@ -127,7 +127,8 @@ func (p *plan) interruptedNow() bool { return !p.Stop.asked().IsZero() }
 // proposeForChecks makes the pull request before the run is over, because many
 // workflows run for pull requests only. What fails here is tried again at the end.
 func (w *work) proposeForChecks(ctx context.Context, at publish.State) {
-	if _, err := w.live.Propose(ctx, at); err != nil {
+	files, _ := w.repo.Files(ctx) // they are asked for again at the end
+	if _, err := w.live.Propose(ctx, at, files); err != nil {
 		w.rec.out.Say("The pull request is tried again at the end: " + err.Error())
 	}
 }

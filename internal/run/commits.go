@@ -50,15 +50,19 @@ func (p *plan) author(committer config.Person) config.Person {
 	return committer
 }
 
-// message is a checkpoint's commit message.
-func (b *branch) message(it ralph.Iteration) string {
+// message is the message of a checkpoint's commit, which changes the files.
+func (b *branch) message(it ralph.Iteration, files []ralph.File) string {
 	var outcome ralph.Outcome                                                           // known in the last commit only, and only when it is good news
 	if it.Marker && it.Rejection == ralph.NotRejected && !b.cfg.PullRequest.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}
 	it.Delivery.Message = b.rec.masked(it.Delivery.Message)
+	it.Said = ralph.Said{Commit: b.rec.masked(it.Said.Commit), Title: b.rec.masked(it.Said.Title), Description: b.rec.masked(it.Said.Description)}
+	for i := range files {
+		files[i].Path = b.rec.masked(files[i].Path)
+	}
 	return b.rec.redact.Text(memory.CommitMessage(it, memory.Checkpoint{
-		Template: b.cfg.Git.Message, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
+		Template: b.cfg.Git.Message, Files: files, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
 		Before: b.history.Iterations(), Cost: b.costs.unreported(it), LeftOut: b.leftOut(), Signoff: b.signoff,
 	}))
 }

@@ -96,6 +96,14 @@ func (s *sandboxed) process() dockersandbox.Process {
 	return inDockerSandbox{s.box}
 }
 
+// sideBySide is process for commands that may run at the same time.
+func (s *sandboxed) sideBySide() dockersandbox.Process {
+	if s.box == nil {
+		return s.pool
+	}
+	return s.process()
+}
+
 // inDockerSandbox runs commands inside a Docker Sandbox.
 type inDockerSandbox struct{ box *dockersandbox.VM }
 

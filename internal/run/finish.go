@@ -12,13 +12,14 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/transcript"
 )
 
 // close ends the record and hands it to everybody: files, summary, outputs, log.
 // The agent is dead by then and the workspace as it was found.
 func (r *Record) close() ralph.Report {
 	r.undo.workspace()
-	r.report.Duration = time.Since(r.started())
+	r.ended()
 	r.report.ExitCode = r.exitCode()
 	r.report.Network = r.network.refused()
 	public := r.public()
@@ -27,6 +28,14 @@ func (r *Record) close() ralph.Report {
 	r.writeRunner(public)
 	r.out.Finish(public)
 	return r.report
+}
+
+// ended notes how long the run took, once: comment, pull request, summary and outputs
+// say the same, though they are made one after the other.
+func (r *Record) ended() {
+	if r.report.Duration == 0 {
+		r.report.Duration = time.Since(r.started())
+	}
 }
 
 // exitCode is that of the outcome so far.
@@ -41,9 +50,13 @@ func (r *Record) writeFiles(public ralph.Report) {
 	if r.files == nil {
 		return
 	}
+	var kept *transcript.Kept
+	if len(public.Iterations) > 0 {
+		kept = &r.kept
+	}
 	for name, render := range map[string]func(ralph.Report) ([]byte, error){
 		reportName:    report.JSON,
-		"report.html": report.HTML,
+		"report.html": func(r ralph.Report) ([]byte, error) { return report.HTML(r, kept) },
 		"summary.md":  func(r ralph.Report) ([]byte, error) { return []byte(report.Summary(r)), nil },
 	} {
 		data, err := render(public)

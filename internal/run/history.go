@@ -164,16 +164,19 @@ func (b *branch) leftOpen() []int {
 
 // revise makes title and body of a pull request of ours that is there already. What
 // it closes and what it is called stays: a later run on the branch may have come from
-// a comment on it, or from nothing but its branch. A title that the owner gave is set
-// anew, unless somebody edited it on the forge.
-func (w *work) revise(r ralph.Report, now publish.State, title, body string) (string, string) {
-	about := w.about(body, now)
+// a comment on it, or from nothing but its branch. A title that the owner gave, or the
+// first one that an agent gives, is set anew, unless somebody edited it on the forge;
+// so is that of a pull request which this run has made.
+func (w *work) revise(r ralph.Report, at publish.State, title, body string) (string, string) {
+	about := w.about(body, at)
 	if plain := forge.PlainTitle(title); about.Title == memory.TitleMark(plain) {
 		title = plain
 	}
-	if w.cfg.PullRequest.Title != "" && (about.Title == "" || about.Title == memory.TitleMark(title)) || title == "" {
-		title = w.title(r)
-		about.Title = memory.TitleMark(title)
+	ours, now := about.Title == memory.TitleMark(title), w.title(r)
+	said := now == memory.SaidTitle(r)
+	if w.cfg.PullRequest.Title != "" && (about.Title == "" || ours) || ours && (r.Publication.PullRequest.Operation == ralph.OperationCreated || said && !about.Said) || title == "" {
+		title = now
+		about.Title, about.Said = memory.TitleMark(title), said
 	}
 	return title, w.body(r, about)
 }

@@ -67,7 +67,7 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	start := func(ctx context.Context, dir string) (install.Process, func() error, error) {
 		return s.installer(ctx, dir, reach)
 	}
-	show := s.rec.out.Foreign()
+	show := s.rec.out.Foreign("install " + name)
 	log := s.rec.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
 		Start: start, Root: root, Owner: install.Owner(s.identity), Workspace: s.Workspace,

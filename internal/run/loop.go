@@ -1,9 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
@@ -19,10 +22,10 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 	l := ralph.Loop{
 		Agent:      lean{w.agents},
 		Workspace:  w.loopWorkspace(w.live.Pushed),
-		Guardrails: w.guardrails(),
-		SCM:        w.scm(),
-		Ready:      w.ready,
-		Prompt:     w.prompts(),
+		Guardrails: w.guardrails(), Jobs: w.jobs(),
+		SCM:    w.scm(),
+		Ready:  w.ready,
+		Prompt: w.prompts(),
 		Policy: ralph.Policy{
 			Completion: w.cfg.Loop.Completion, MaxIterations: w.cfg.Loop.MaxIterations, MinToolCalls: w.cfg.Loop.MinToolCalls, CallsOnly: w.cfg.Mode == config.ModeSession,
 			Resume: w.cfg.Agent.Resume, OnAgentError: w.cfg.Loop.OnAgentError, MaxRetries: w.cfg.Loop.MaxRetries, RetryDelay: w.cfg.Loop.RetryDelay, Delay: w.delay,
@@ -75,7 +78,7 @@ func (w *work) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	}
 	return prompt.Builder{
 		Task: w.task, Data: strings.TrimSpace(w.decision.Prompt + "\n\n" + w.conflict), Completion: w.cfg.Loop.Completion, Variables: w.cfg.Prompt.Variables,
-		Count: w.cfg.Loop.IterationCount && w.cfg.Loop.MaxIterations > 0, Bare: !w.cfg.Loop.CompletionRule,
+		Count: w.cfg.Loop.IterationCount && w.cfg.Loop.MaxIterations > 0, Bare: !w.cfg.Loop.CompletionRule, Say: w.repo != nil,
 		Own: w.local() || w.cfg.Mode != config.ModeRun,
 	}.Build
 }
@@ -103,6 +106,7 @@ func (w *work) emit(e ralph.Event) {
 		}
 	}
 	w.rec.out.Event(e)
+	w.rec.kept.Event(e)
 	w.tasks.post(e)
 	if e.Kind == ralph.EventNotice {
 		w.rec.note(e.Text)
@@ -161,17 +165,18 @@ func (b *branch) task() (string, error) {
 func (b *branch) guardrails() []ralph.Guardrail {
 	specs := make([]guard.Spec, len(b.checks))
 	for i, g := range b.checks {
-		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
+		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, Rule: ralph.Rule{Parallel: g.Parallel, OnChanges: g.When == config.OnChanges}}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: b.withPath(), Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
-		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Tree: b.tree, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
+		Process: pathed{b.sideBySide(), b.sandboxed}, Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
+		OutputBytes: maxOutput, Show: b.rec.out.Foreign, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {
 		return list
 	}
+	mu := new(sync.Mutex)
 	for i, g := range list {
-		list[i] = judging{g, b.repo}
+		list[i] = judging{g, b.repo, mu}
 	}
 	return list
 }
@@ -180,11 +185,19 @@ func (b *branch) guardrails() []ralph.Guardrail {
 type judging struct {
 	ralph.Guardrail
 	repo *repo.Repo
+	mu   *sync.Mutex // they may run side by side
 }
 
-func (g judging) Check(ctx context.Context, iteration int) ralph.Verdict {
+func (g judging) Check(ctx context.Context, iteration int, live <-chan struct{}) (ralph.Verdict, func()) {
 	if iteration > 0 { // what was made before is marked
+		g.mu.Lock()
 		g.repo.Judging(true)
+		g.mu.Unlock()
 	}
-	return g.Guardrail.Check(ctx, iteration)
+	return g.Guardrail.Check(ctx, iteration, live)
 }
+
+// maxJobs is how many guardrails run side by side unless somebody says otherwise.
+const maxJobs = 4
+
+func (p *plan) jobs() int { return cmp.Or(p.cfg.Checks.Jobs, min(maxJobs, runtime.NumCPU())) }

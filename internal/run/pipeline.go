@@ -98,6 +98,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	}
 	work.loop(ctx, baseline)
 	work.publish(ctx)
+	work.keepDiffs(ctx)
 	return rec.close()
 }
 
@@ -145,6 +146,7 @@ func (s *stages) refuse() ralph.Report {
 	case errors.As(s.err, &end):
 		r.Outcome = end.outcome
 	}
+	s.rec.ended()
 	s.rec.refused(s.run, s.err)
 	return s.rec.close()
 }

@@ -14,9 +14,9 @@ type Printer interface {
 	Say(line string)
 	Aside(line string)                 // not of the log: on stderr, where it is shown on a terminal
 	Warn(line string)                  // shown as a warning
-	Fail(line string)                  // why the run does not start
+	Fail(title, line string)           // why the run does not start: one problem
 	Signal(line string)                // that the run was asked to stop: for people, not for what reads the output
-	Foreign() io.WriteCloser           // live output of one setup command or guardrail
+	Foreign(of string) io.WriteCloser  // live output of one setup command or guardrail
 	Display() io.WriteCloser           // what a display filter makes of the agent's output
 	Section(title string) (end func()) // folds what follows, where folding exists
 	Finish(ralph.Report)               // the last word

@@ -126,7 +126,7 @@ func (w *work) lastIsOurs() bool {
 // public. What it reads else is settled before the loop: it is called beside the run.
 func (w *work) proposal(r ralph.Report, at publish.State) forge.PullRequest {
 	title, about := w.title(r), w.about("", at)
-	about.Title = memory.TitleMark(title)
+	about.Title, about.Said = memory.TitleMark(title), title == memory.SaidTitle(r)
 	return forge.PullRequest{
 		Title: title, Head: at.Branch, Base: r.Publication.Base, HeadRepository: w.cfg.Git.PushToFork, HeadSHA: at.Tip,
 		Same:   func(body string) bool { return w.onTheirs() || memory.ReadAbout(body).Base == w.start.AskedBase },
@@ -269,11 +269,13 @@ func (w *work) cleanUp(ctx context.Context, state publish.State) bool {
 	return true
 }
 
-// title is that of the pull request. r is public.
+// title is the pull request's, by a record that others may see.
 func (w *work) title(r ralph.Report) string {
-	switch {
+	switch said := memory.SaidTitle(r); {
 	case w.cfg.PullRequest.Title != "":
 		return w.cfg.PullRequest.Title
+	case said != "":
+		return said
 	case w.decision.Title != "":
 		return w.rec.masked(memory.Title(ralph.Report{Task: w.decision.Title}))
 	case w.cfg.Mode == config.ModeSupervise:
@@ -283,7 +285,7 @@ func (w *work) title(r ralph.Report) string {
 	case w.cfg.Mode == config.ModeBuild:
 		return "ralph: build"
 	}
-	return w.rec.masked(memory.Title(r))
+	return memory.Title(r)
 }
 
 // draft follows the outcome unless the user decided.

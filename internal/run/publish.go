@@ -24,7 +24,10 @@ func (w *work) publish(run context.Context) {
 	w.rec.report.Network = w.network.refused()
 	if w.repo == nil {
 		w.endLive(ctx)
-		w.rec.report.Duration = time.Since(w.rec.started())
+		w.rec.ended()
+		if w.local() && w.cfg.Mode != config.ModeSupervise {
+			w.rec.note(w.leftHere())
+		}
 		w.tellEnd(ctx)
 		return
 	}
@@ -47,7 +50,7 @@ func (w *work) publish(run context.Context) {
 	if early, _ := w.live.PullRequest(); early.Operation == ralph.OperationCreated {
 		p.PullRequest = early
 	}
-	w.rec.report.Duration = time.Since(w.rec.started())
+	w.rec.ended()
 	state := w.repo.State()
 	if len(state.Blocked) > 0 {
 		w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, state.Blocked...))
@@ -64,6 +67,11 @@ func (w *work) publish(run context.Context) {
 		w.rec.note(n)
 	}
 	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, w.cfg.Git.PushToFork
+	if files, err := w.repo.Files(ctx); err != nil {
+		w.rec.note(err.Error())
+	} else {
+		p.Files = files
+	}
 	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
 		p.Branch = state.Branch
 	}
@@ -233,10 +241,53 @@ func (w *work) stayed(p *ralph.Publication) string {
 		where += fmt.Sprintf(". To see it: git log -p %s..%s", w.start.BaseSHA[:7], p.Branch)
 	}
 	if w.local() {
-		where += ". The record of the run is " + w.files.Path("report.html")
+		where += ". " + w.recordAt()
 	}
 	return where + "."
 }
+
+func (w *workspace) recordAt() string {
+	return "The record of the run is " + w.files.Path("report.html")
+}
+
+// leftHere says where the work of a run is that publishes nothing.
+func (w *work) leftHere() string {
+	branch, head, changed := "", "", 0
+	entries := strings.Split(w.gitText(maxStatus, "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "-z"), "\x00")
+	for _, entry := range entries {
+		kind, rest, _ := strings.Cut(entry, " ")
+		switch kind {
+		case "#":
+			if name, ok := strings.CutPrefix(rest, "branch.head "); ok && name != "(detached)" {
+				branch = name
+			}
+			if id, ok := strings.CutPrefix(rest, "branch.oid "); ok && id != "(initial)" {
+				head = id
+			}
+		case "1", "u", "?":
+			changed++
+		}
+	}
+	var parts []string
+	if w.watcher != nil && len(head) >= 7 && w.watcher.Start() != head {
+		if n := strings.TrimSpace(w.gitText(maxAnswer, "rev-list", "--count", w.watcher.Start()+".."+head)); n != "" && n != "0" {
+			parts = append(parts, fmt.Sprintf("New commits: %s (git log -p %s..%s).", n, w.watcher.Start()[:7], head[:7]))
+		}
+	}
+	if changed > 0 {
+		parts = append(parts, fmt.Sprintf("Files changed and not committed: %d (git status, git diff).", changed))
+	}
+	switch {
+	case len(parts) == 0:
+		return w.recordAt() + "."
+	case branch != "":
+		branch = ", on the branch " + branch
+	}
+	return fmt.Sprintf("The work is here%s. %s %s.", branch, strings.Join(parts, " "), w.recordAt())
+}
+
+// maxStatus bounds what is read of the state of a work tree, in bytes.
+const maxStatus = 4 << 20
 
 // failed records a step of publishing that failed for good. Work that could
 // not be published is no success, whatever the loop came to; nor is it a failure

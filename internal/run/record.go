@@ -10,6 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/transcript"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
@@ -24,6 +25,7 @@ type Record struct {
 	undo    *cleanup
 	files   *rundir.Dir               // nil until the workspace is open
 	session *sessionLog               // nil until the workspace is open
+	kept    transcript.Kept           // of the agent, for the page
 	tasks   *taskFolder               // nil without one
 	network *network                  // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
@@ -43,6 +45,7 @@ func newRecord(in *Input, undo *cleanup) *Record {
 	if r.runner != nil {
 		r.report.RunURL = r.runner.RunURL()
 	}
+	r.kept.Mask = r.masked
 	r.configured(in.Config)
 	return r
 }
@@ -102,9 +105,10 @@ func (r *Record) public() ralph.Report { return report.Redacted(r.report, r.mask
 
 // refused shows why a run ends before its loop. run ends when it is to stop.
 func (r *Record) refused(run context.Context, err error) {
-	if r.runner != nil { // where the record does not end the log
+	if r.runner != nil && r.report.Outcome.Row().Kind == ralph.Misconfigured { // else the last word says it
+		title := report.Headline(r.report)
 		for _, line := range config.ErrorLines(err) {
-			r.out.Fail(line)
+			r.out.Fail(title, line)
 		}
 	}
 	if r.onEnd != nil {

@@ -22,6 +22,7 @@ type sandboxed struct {
 	temp     temp
 	person   config.Person     // whose name the agent's own commits carry
 	children *proc.Supervisor  // starts them
+	pool     *proc.Pool        // starts several at once, the first with children
 	display  *proc.Supervisor  // runs the display filter; nil without one
 	network  *network          // nil: open
 	box      *dockersandbox.VM // nil: the agent runs on this machine
@@ -104,6 +105,8 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	if s.children, err = s.startChildren(ctx, o); err != nil {
 		return invalid(err)
 	}
+	s.pool = proc.NewPool(s.children)
+	s.undo.atEnd(func() { s.warn(s.pool.Close()) })
 	if err := s.openDockerSandbox(ctx); err != nil || s.cfg.Output.DisplayFilter == "" {
 		return err
 	}
@@ -127,12 +130,14 @@ func (s *sandboxed) startChildren(ctx context.Context, o proc.Options) (*proc.Su
 	if err != nil {
 		return nil, err
 	}
-	s.undo.atEnd(func() {
-		if err := children.Close(); err != nil {
-			s.rec.out.Warn(err.Error())
-		}
-	})
+	s.undo.atEnd(func() { s.warn(children.Close()) })
 	return children, nil
+}
+
+func (s *sandboxed) warn(err error) {
+	if err != nil {
+		s.rec.out.Warn(err.Error())
+	}
 }
 
 // tempDir is TMPDIR as it was before the environment was sealed. A folder of

@@ -106,11 +106,12 @@ func (w *workspace) open(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	log, err := logs.Append("session-" + w.rec.started().Format("20060102-150405") + ".log")
+	name := "session-" + w.rec.started().Format("20060102-150405") + ".log"
+	log, err := logs.Append(name)
 	if err != nil {
 		return invalid(err)
 	}
-	w.rec.session = &sessionLog{w: log}
+	w.rec.session, w.rec.kept.Log = &sessionLog{w: log}, logs.Path(name)
 	w.undo.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
 	return nil
 }

@@ -16,6 +16,9 @@ import (
 //go:embed rule.md
 var rule string
 
+//go:embed say.md
+var say string
+
 // Builder builds prompts. Task is asked again for every iteration, so that a
 // prompt file can be edited while the run goes on.
 type Builder struct {
@@ -32,6 +35,9 @@ type Builder struct {
 	// Own makes a task that says how to end as if Bare were set: it stays as its
 	// author wrote it.
 	Own bool
+	// Say asks, with the rule, for what [ralph.ReadSaid] reads: words for the commit
+	// and the pull request.
+	Say bool
 	// Variables are put into the task where it names them, see [Expand]. nil: the
 	// task stays as it is.
 	Variables map[string]string
@@ -86,7 +92,7 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 		add(remark(ask, cmp.Or(end, usual(b.Completion))))
 		// A task that says how to end brings a rule of its own.
 		if replaced(ask) || end == "" {
-			add(strings.Replace(rule, "{{end}}", howToEnd(b.Completion, end), 1))
+			add(strings.NewReplacer("{{say}}", b.say(), "{{end}}", howToEnd(b.Completion, end)).Replace(rule))
 		}
 	}
 	if len(parts) == 0 {
@@ -112,6 +118,13 @@ func usual(c ralph.Completion) string {
 		return "$TASK_FOLDER/DONE"
 	}
 	return c.Marker()
+}
+
+func (b Builder) say() string {
+	if !b.Say {
+		return ""
+	}
+	return say
 }
 
 // howToEnd tells the agent, by the marker that its task names, or else by ours.

@@ -146,3 +146,34 @@ func TestWhatIsLeftOut(t *testing.T) {
 		t.Errorf("Build() names %d of 100, want 30 and how many more", n)
 	}
 }
+
+// What is asked for stands above how to end, in a form that is no answer itself, and
+// only where the rule stands: a task that says how to end, and a bare prompt, stay as
+// they are.
+func TestAskingForWords(t *testing.T) {
+	t.Parallel()
+	build := func(b prompt.Builder) string {
+		b.Completion, b.Say = complete, true
+		p, err := b.Build(ralph.Ask{Iteration: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Text
+	}
+	got := build(prompt.Builder{Task: text("task")})
+	commit, change, end := strings.Index(got, "<commit>…</commit>"), strings.Index(got, "<change>\n…\n</change>"), strings.Index(got, complete.Marker())
+	if commit < 0 || change < commit || end < change {
+		t.Errorf("Build() = %q, want it to ask for a line, a change and the end", got)
+	}
+	if said := ralph.ReadSaid(got); said != (ralph.Said{}) {
+		t.Errorf("ReadSaid() of the prompt = %+v, want nothing", said)
+	}
+	const own = "Say <promise>COMPLETE</promise> at the end."
+	for name, b := range map[string]prompt.Builder{
+		"bare": {Task: text(own), Bare: true}, "own": {Task: text(own), Own: true}, "a task that says how to end": {Task: text(own)},
+	} {
+		if got := build(b); got != own+"\n" {
+			t.Errorf("%s: Build() = %q, want the task as it is", name, got)
+		}
+	}
+}

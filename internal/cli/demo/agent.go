@@ -21,6 +21,10 @@ const (
 	readmeLine = "Without a name, or with an empty one, it greets the whole world."
 )
 
+// said is what the agent says of its work, for commit and pull request.
+const said = "<commit>Treat an empty name as no name</commit>\n<change>\nGreet the whole world when there is no name\n\n" +
+	"`greet.sh` took a missing name for an empty one and greeted nobody. `${1:-World}` now stands for both, and the README says so.\n</change>"
+
 // feedbackMark stands in every message of a failed guardrail.
 const feedbackMark = `Guardrail "`
 
@@ -78,7 +82,7 @@ func (a *actor) firstTry(source string) error {
 	if err := a.edit("greet.sh", "name=$1", wrongFix); err != nil {
 		return err
 	}
-	a.say("Done: greet.sh greets the whole world when it gets no name. " + promise)
+	a.say("Done: greet.sh greets the whole world when it gets no name.\n\n<commit>Greet the whole world when no name is given</commit>\n" + promise)
 	return nil
 }
 
@@ -100,7 +104,7 @@ func (a *actor) repair(source string) error {
 		return err
 	}
 	a.todo(0, 2)
-	a.say("Now ${1:-World} covers both cases, and README.md says so. " + promise)
+	a.say("Now ${1:-World} covers both cases, and README.md says so.\n\n" + said + "\n" + promise)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
@@ -19,23 +20,29 @@ type supervisor struct {
 
 // NewSupervisor prints a dated log of attempts around what the agent prints.
 func NewSupervisor(o Options, loop config.Loop, limits config.Limits) run.Printer {
-	return &supervisor{
+	s := &supervisor{
 		terminal: newTerminal(o),
 		log:      logs.Supervise{Max: loop.MaxIterations, Timeout: limits.Iteration, Wait: limits.ChildWait, Completion: loop.Completion.Kind},
 	}
+	if s.tick == nil {
+		s.runs.speak(s.Say)
+	}
+	return s
 }
 
 func (s *supervisor) Event(e ralph.Event) {
 	switch e.Kind {
 	case ralph.EventIterationStart, ralph.EventIterationEnd, ralph.EventResult, ralph.EventPrompt, ralph.EventNext:
+		s.runs.event(e)
 		s.lines(s.log.Lines(e))
 	default:
 		if !foreign(e.Kind) {
 			s.terminal.Event(e)
 			return
 		}
+		s.runs.event(e)
 		// Indented, so that the agent cannot print what looks like our log.
-		out := s.Foreign()
+		out := actions.Terminal(s.above(), s.redact)
 		defer out.Close()
 		for _, line := range s.format.Lines(e) {
 			_, _ = io.WriteString(out, line+"\n")

@@ -25,6 +25,7 @@ import (
 type terminal struct {
 	redact *secret.Redactor
 	format logs.Formatter
+	runs   activity
 	color  bool
 	emoji  bool
 	stderr *os.File
@@ -47,7 +48,13 @@ const statusEvery = time.Second
 
 // NewTerminal prints to o.Out as the configuration wants it. NO_COLOR and TERM=dumb are honoured
 // unless colours are asked for.
-func NewTerminal(o Options) run.Printer { return newTerminal(o) }
+func NewTerminal(o Options) run.Printer {
+	t := newTerminal(o)
+	if t.tick == nil {
+		t.runs.speak(t.Say)
+	}
+	return t
+}
 
 func newTerminal(o Options) *terminal {
 	tty := term.IsTerminal(int(o.Out.Fd())) && o.Getenv("TERM") != "dumb"
@@ -60,8 +67,9 @@ func newTerminal(o Options) *terminal {
 	}
 	t := &terminal{
 		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Output.Display.Emoji,
-		format: formatter(o.Output, logs.Formatter{Color: color}),
+		runs: activity{redact: o.Redact, repeats: &logs.Repeats{}},
 	}
+	t.format = formatter(o.Output, logs.Formatter{Color: color, Repeats: t.runs.repeats})
 	if !tty {
 		return t
 	}
@@ -85,6 +93,7 @@ func newTerminal(o Options) *terminal {
 }
 
 func (t *terminal) Event(e ralph.Event) {
+	t.runs.event(e)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -132,8 +141,8 @@ func (t *terminal) words(color, text string) {
 	}
 }
 
-func (t *terminal) Signal(line string) { t.Aside(line) }
-func (t *terminal) Fail(line string)   { t.Aside(line) }
+func (t *terminal) Signal(line string)  { t.Aside(line) }
+func (t *terminal) Fail(_, line string) { t.Aside(line) }
 
 // aside leaves stdout to what is worth reading.
 func (t *terminal) Aside(line string) {
@@ -149,10 +158,13 @@ func (t *terminal) Section(title string) func() {
 	return func() {}
 }
 
-// indented is what setup commands and guardrails print.
-func (t *terminal) Foreign() io.WriteCloser {
-	return actions.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
+// Foreign is what setup commands and guardrails print, indented.
+func (t *terminal) Foreign(of string) io.WriteCloser {
+	return newStream(of, &t.runs, t.above(), func(reference string) { t.words("2", "  "+reference) })
 }
+
+// above prints indented lines.
+func (t *terminal) above() *above { return &above{t: t, indent: "  │ ", dim: t.color} }
 
 // display prints what a display filter made, as it made it.
 func (t *terminal) Display() io.WriteCloser { return actions.Terminal(&above{t: t}, t.redact) }
@@ -163,6 +175,8 @@ type above struct {
 	indent string
 	dim    bool
 }
+
+func (w *above) Close() error { return nil }
 
 func (w *above) Write(p []byte) (int, error) {
 	w.t.mu.Lock()
@@ -178,6 +192,7 @@ func (w *above) Write(p []byte) (int, error) {
 }
 
 func (t *terminal) Finish(r ralph.Report) {
+	t.runs.silence()
 	if t.tick != nil {
 		t.tick.Stop()
 		close(t.quit)
@@ -202,6 +217,7 @@ func (t *terminal) Finish(r ralph.Report) {
 func (t *terminal) put(lines string) {
 	t.clear()
 	_, _ = io.WriteString(t.w, lines+"\n")
+	t.runs.shown()
 }
 
 func (t *terminal) clear() {
@@ -211,13 +227,16 @@ func (t *terminal) clear() {
 	}
 }
 
-// draw shows elapsed time and cost.
+// draw shows elapsed time, cost and what runs.
 func (t *terminal) draw() {
 	if t.iteration == 0 {
 		return
 	}
 	t.clear()
 	status := fmt.Sprintf("⏱ %s · %s · %s", time.Since(t.start).Round(time.Second), strings.ToLower(logs.IterationTitle(t.iteration, t.limit)), t.usage.Cost)
+	if line := t.runs.line(); line != "" {
+		status = t.format.Cut(status + " · " + line)
+	}
 	if t.color {
 		status = "\x1b[2m" + status + "\x1b[0m"
 	}

@@ -8,9 +8,11 @@ import (
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/run"
 )
 
 // workflow prints into the log of a workflow run: one group per iteration,
@@ -18,20 +20,27 @@ import (
 type workflow struct {
 	runner *actions.Runner
 	format logs.Formatter
+	runs   activity
 	out    io.Writer // where foreign text goes
 	start  time.Time
 	usage  ralph.Usage
+	failed bool // the problems have annotations
 }
 
 // NewActions prints into the log of a workflow run.
-func NewActions(r *actions.Runner, o config.Output) *workflow {
-	return &workflow{runner: r, out: r.Guest(), start: time.Now(), format: formatter(o, logs.Formatter{})}
+func NewActions(r *actions.Runner, redact *secret.Redactor, o config.Output) run.Printer {
+	p := &workflow{runner: r, runs: activity{redact: redact, repeats: &logs.Repeats{}}, start: time.Now()}
+	p.format = formatter(o, logs.Formatter{Repeats: p.runs.repeats})
+	p.out = p.guest()
+	p.runs.speak(p.Say)
+	return p
 }
 
 func (p *workflow) Event(e ralph.Event) {
+	p.runs.event(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		p.runner.Group(fmt.Sprintf("%s · %s · %s", logs.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
+		p.group(fmt.Sprintf("%s · %s · %s", logs.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
 		return
 	case ralph.EventIterationEnd:
 		p.runner.EndGroup()
@@ -46,25 +55,68 @@ func (p *workflow) Event(e ralph.Event) {
 		return
 	}
 	for _, line := range lines {
-		p.runner.Line(line)
+		p.Say(line)
 	}
 }
 
-func (p *workflow) Aside(line string)       { p.runner.Line(line) }
-func (p *workflow) Signal(line string)      { p.Warn(line) }
-func (p *workflow) Say(line string)         { p.runner.Line(line) }
-func (p *workflow) Warn(line string)        { p.runner.Line("⚠️ " + line) }
-func (p *workflow) Fail(line string)        { p.runner.Line("❌ " + line) }
-func (p *workflow) Foreign() io.WriteCloser { return p.runner.Guest() }
+func (p *workflow) Say(line string) {
+	p.runner.Line(line)
+	p.runs.shown()
+}
 
-func (p *workflow) Display() io.WriteCloser { return p.runner.Guest() }
+func (p *workflow) Aside(line string)  { p.Say(line) }
+func (p *workflow) Signal(line string) { p.Warn(line) }
+func (p *workflow) Warn(line string)   { p.Say("⚠️ " + line) }
+
+// Fail makes an annotation of each problem.
+func (p *workflow) Fail(title, line string) {
+	p.failed = true
+	p.runner.Problem(title, line)
+}
+
+// Foreign is what setup commands and guardrails print.
+func (p *workflow) Foreign(of string) io.WriteCloser {
+	return newStream(of, &p.runs, p.guest(), p.Say)
+}
+
+// Display is what a display filter prints.
+func (p *workflow) Display() io.WriteCloser { return p.guest() }
+
+// guest shows foreign text.
+func (p *workflow) guest() io.WriteCloser { return &guest{p.runner.Guest(), &p.runs} }
+
+type guest struct {
+	io.WriteCloser
+	runs *activity
+}
+
+func (g *guest) Write(text []byte) (int, error) {
+	g.runs.shown()
+	return g.WriteCloser.Write(text)
+}
+
+func (p *workflow) group(title string) {
+	p.runner.Group(title)
+	p.runs.shown()
+}
 
 func (p *workflow) Section(title string) func() {
-	p.runner.Group(title)
+	p.group(title)
 	return p.runner.EndGroup
 }
 
 func (p *workflow) Finish(r ralph.Report) {
+	p.runs.silence()
+	if p.failed && unstarted(r) {
+		p.Say(report.Advice(r))
+		return
+	}
+	if r.Outcome != ralph.Skipped && !unstarted(r) {
+		p.Say("")
+		for line := range strings.Lines(report.Text(r, report.Style{Emoji: p.format.Emoji})) {
+			p.Say(strings.TrimSuffix(line, "\n"))
+		}
+	}
 	title, text := report.Headline(r), report.Announcement(r)
 	switch {
 	case r.Outcome == ralph.Completed && len(r.Publication.Errors) == 0 && len(ralph.OfSeverity(r.Findings, ralph.LeftOut)) == 0, r.Outcome == ralph.Skipped:

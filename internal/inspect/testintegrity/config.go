@@ -29,14 +29,14 @@ var configurations = []configuration{
 	{re(`(?:^|/)Cargo\.toml$`), "linters", sections(re(`^\[+\s*(?:workspace\.)?lints\b`)), nil},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", nil, scripted},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", nil, targets},
-	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", nil, nil},
-	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b|\*)`)), nil},
-	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", lines(re(`<(?:NoWarn|TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)\b`)), nil},
+	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|^\.(?:(?:github|gitea|forgejo)/(?:workflows|actions)|circleci|buildkite)/`), "the CI", nil, nil},
+	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b)`)), nil},
+	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", silenced, nil},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", nil, nil},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collection_modifyitems|ignore_collect|runtest_makereport|sessionfinish|pyfunc_call|runtest_protocol)\b|exitstatus|\.outcome\b`)), nil},
 	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", nil, nil},
 	{re(`(?:^|/)(?:\.rspec|phpunit\.xml(?:\.dist)?|\.?pytest\.ini|xunit\.runner\.json|nextest\.toml|testng\.xml|[^/]*\.runsettings)$`), "tests", nil, nil},
-	{re(`(?:^|/)(?:\.nycrc(?:\.json)?|\.c8rc\.json|\.coveragerc|\.simplecov|\.?tarpaulin\.toml|\.?codecov\.ya?ml)$`), "coverage", nil, nil},
+	{re(`(?:^|/)(?:\.nycrc(?:\.json)?|\.c8rc\.json|\.coveragerc(?:\.toml)?|\.simplecov|\.?tarpaulin\.toml|\.?codecov\.ya?ml)$`), "coverage", nil, nil},
 	{re(`(?:^|/)(?:\.?mypy\.ini|pyrightconfig\.json|psalm\.xml(?:\.dist)?|phpstan\.neon(?:\.dist)?|\.flowconfig)$`), "type checkers", settings, nil},
 	{re(`(?:^|/)(?:\.eslintrc[^/]*|eslint\.config\.[^/]*|\.golangci\.\w+|\.flake8|\.?pylintrc|\.?ruff\.toml|\.rubocop\.yml|biome\.jsonc?|\.oxlintrc\.json|tslint\.json|\.stylelintrc[^/]*|\.?clippy\.toml|\.swiftlint\.yml|\.clang-tidy|detekt\.yml|checkstyle\.xml|\.?phpcs\.xml(?:\.dist)?|\.shellcheckrc|staticcheck\.conf|revive\.toml|\.bandit)$`), "linters", settings, nil},
 	{re(`(?:^|/)(?:\.pre-commit-config\.yaml|lefthook\.ya?ml|\.lintstagedrc(?:\.json)?)$|(?:^|/)\.husky/`), "checks before a commit", nil, nil},
@@ -82,7 +82,7 @@ func (k *look) config() {
 		case c.commands != nil:
 			how = c.startsNothing(was, f)
 		case c.excused != nil:
-			how = c.excuses(f)
+			how = k.excuses(c, f)
 		}
 		if how != "" {
 			k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), strings.TrimSpace("the configuration of "+c.what+" was "+verb(f)+how))
@@ -107,7 +107,7 @@ var (
 	// stands below it.
 	excuse = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-][\w-]+|baseline|nowarn|suppress\w*|exitstatus|outcome|pytest_\w+)\b`)
 	// demoted finds a rule of a linter that fails no check.
-	demoted = re(`[:=]\s*\[?\s*["']?(?:off|warn|allow)\b`)
+	demoted = re(`[:=]\s*\[?\s*["']?(?:off|allow)\b`)
 	// usual finds what is no excuse, or one that nobody asks about: rules that fail a check,
 	// modules without types, warnings of others, places that hold nothing of one's own,
 	// and code that no test runs.
@@ -117,7 +117,7 @@ var (
 	// enables finds what is looked for all the same.
 	enables = re(`(?i)\benable|\bextends\b`)
 	// project finds files that configure much else: they go with what they configure.
-	project = re(`(?:proj|\.props|\.targets|pom\.xml|\.gradle(?:\.kts)?|\.toml|package\.json|composer\.json|deno\.jsonc?|config\.json|setup\.cfg|tox\.ini|akefile|ustfile|codecov\.ya?ml|conftest\.py)$`)
+	project = re(`(?:proj|\.props|xunit\.runner\.json|\.targets|pom\.xml|\.gradle(?:\.kts)?|\.toml|package\.json|composer\.json|deno\.jsonc?|config[^/]*\.json|setup\.cfg|tox\.ini|akefile|ustfile|codecov\.ya?ml|conftest\.py)$`)
 	// comment finds lines that configure nothing.
 	comment = re(`^(?:#|//|;|/\*|\*(?:[\s/]|$)|--\s|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// bareKey finds lines that are told by those below them, and headings.
@@ -125,25 +125,26 @@ var (
 )
 
 // excuses says by which line a file excuses more than before; it returns nothing about
-// files of which much changed, and where something is wanted that was not.
-func (c *configuration) excuses(f File) string {
+// files of which much changed, and where something is wanted that was not, or linters
+// are other ones.
+func (k *look) excuses(c *configuration, f File) string {
 	was, is := c.excused(f.Old), c.excused(f.New)
 	gone, come := missing(was, is), missing(is, was)
 	with := func(line []byte) string { return ": with " + shown(strings.TrimPrefix(string(line), "- ")) }
 	for _, line := range come {
-		if nothing.Match(line) && !enables.Match(f.New) {
+		if nothing.Match(line) && !enables.Match(f.New) && !(f.Added && strings.HasSuffix(f.Path, "proj")) {
 			return with(line)
 		}
 	}
 	const many = 20
 	before, now := linesOf(f.Old), linesOf(f.New)
-	if f.Added || len(missing(before, now))+len(missing(now, before)) > many {
+	if f.Added || k.linters() || len(missing(before, now))+len(missing(now, before)) > many {
 		return ""
 	}
 	var more [][]byte
 	for _, line := range come {
 		switch known := slices.ContainsFunc(was, func(old []byte) bool { return bytes.Equal(old, line) }); {
-		case known || bareKey.Match(line) || usual.Match(line):
+		case known || bareKey.Match(line) || usual.Match(line) || another(line, come):
 		case !isExcused(f.New, line):
 			return ""
 		case !slices.ContainsFunc(was, func(old []byte) bool { return holds(old, line) }):
@@ -296,6 +297,34 @@ func lines(re *lazyregexp.Regexp) func([]byte) [][]byte {
 	}
 }
 
+var (
+	switches = re(`<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)\b`)
+	noWarn   = re(`(?i)<NoWarn\b`)
+	// warning finds those of the compiler and well-known analyzers, but not of what has no
+	// comment.
+	warning     = re(`\b(?:CA|CS|SA|SX|IDE|S|RCS|RS|MA|VSTHRD|xUnit|NUnit)\d+\b`)
+	uncommented = re(`CS(?:1573|1591|170\d)`)
+)
+
+// silenced returns the settings of a compiler, and a line for each warning that it does
+// not give.
+func silenced(text []byte) [][]byte {
+	var out [][]byte
+	for _, line := range settings(text) {
+		if switches.Match(line) {
+			out = append(out, line)
+		}
+		if noWarn.Match(line) {
+			for _, code := range warning.FindAll(line, -1) {
+				if !uncommented.Match(code) {
+					out = append(out, append([]byte("NoWarn "), code...))
+				}
+			}
+		}
+	}
+	return out
+}
+
 // interposer is a kind of file that puts something in front of the programs that
 // checks start (another shell, a runner, modules that are loaded first) or of those
 // who look at the work, and the lines that do.
@@ -311,8 +340,9 @@ var interposers = []interposer{
 	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`), ralph.FindingChecks, startsChecks},
-	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml)|\.bundle/config)$`), anyLine, ralph.FindingChecks, startsChecks},
-	{re(`(?i)(?:^|/)\.gitattributes$`), re(`^[^#]\S*\s.*(?:\bfilter=|-diff\b|\bdiff=|\bmerge=|\blinguist-(?:generated|vendored)\b)|^(?:[^#]*/)?\*?(?:\*|\.(?:c|cc|cpp|cs|go|h|java|js|jsx|kt|php|py|rb|rs|sh|ts|tsx|ya?ml))\s.*\bbinary\b`), ralph.FindingChecks, "it decides what of a change is shown, how it is merged or which filter git runs; look at it before it is merged"},
+	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml))$`), anyLine, ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)\.bundle/config$`), re(`^BUNDLE_(?:GEMFILE|LOCAL)`), ralph.FindingChecks, startsChecks},
+	{re(`(?i)(?:^|/)\.gitattributes$`), re(`^[^#]\S*\s.*(?:\bfilter=|-diff\b|\bdiff=|\bmerge=)|^(?:[^#]*/)?\*?(?:\*|\.(?:c|cc|cpp|cs|go|h|java|js|jsx|kt|php|py|rb|rs|sh|ts|tsx|ya?ml))\s.*\b(?:binary|linguist-generated)\b`), ralph.FindingChecks, "it decides what of a change is shown, how it is merged or which filter git runs; look at it before it is merged"},
 	{re(`(?i)(?:^|/)\.env$`), re(`(?i)^(?:export\s+)?(?:(?:openai|anthropic|claude|gemini|google|codex|openrouter|mistral)_\w+|(?:https?|all)_proxy|node_options|node_extra_ca_certs|ld_(?:preload|library_path)|path)\s*=`), ralph.FindingAgentConfig, "agents read it, and it says where their keys are sent or what they start; read it before it is merged"},
 }
 
@@ -334,6 +364,9 @@ func (k *look) interposed(f File) {
 			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(builtIn.ReplaceAll(line, nil)) })
 		}
 		had := lines(cmp.Or(f.From, f.Path), f.Old)
+		if aside.MatchString(f.Path) {
+			continue
+		}
 		more := slices.DeleteFunc(missing(lines(f.Path, f.New), had), func(line []byte) bool { // another version of the same
 			return slices.ContainsFunc(had, func(other []byte) bool {
 				return bytes.Equal(digits.ReplaceAll(other, nil), digits.ReplaceAll(line, nil))

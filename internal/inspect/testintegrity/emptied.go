@@ -22,6 +22,9 @@ var (
 		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`)
 	// exits finds a success that does not ask what the tests found.
 	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
+	// forks finds what makes children, aside places of programs that are no tests.
+	forks = re(`\b\w*fork\(`)
+	aside = re(`(?:^|/)(?:scripts?|playgrounds?|perf|bench\w*|examples?|tools?)/`)
 	// testPlace finds directories of tests.
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
@@ -39,7 +42,7 @@ func (k *look) emptied(t *tested) {
 		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
 	}
 	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
-		if c := t.around(at); c != nil && !t.isNew(at) && t.lang.asserted(t.now, *c) == len(t.lang.trivial.FindAllIndex(t.now.code[c.begin:c.end], -1)) { // nothing else is asserted
+		if c := t.around(at); c != nil && t.asserted(at) && t.lang.asserted(t.now, *c) == len(t.lang.trivial.FindAllIndex(t.now.code[c.begin:c.end], -1)) { // nothing else is asserted
 			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
 		}
 	}
@@ -66,6 +69,9 @@ func (k *look) emptied(t *tested) {
 			}
 			if line := t.now.lineAt([]int{at, at}); t.lang.name == "python" && path.Base(t.file.Path) != "conftest.py" && !strings.Contains(line, "atexit") {
 				continue // a child that a test starts
+			}
+			if aside.MatchString(t.file.Path) || forks.Match(t.now.code) || bytes.Contains(t.now.code[t.now.begin(max(0, t.now.lineOf(at)-2)):at], []byte("skip(")) {
+				continue // a program that is no test, a child, or what lacks something
 			}
 			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
 		}
@@ -115,6 +121,16 @@ func (t *tested) isNew(at int) bool {
 // among them.
 func (l *language) asserted(s *source, c testCase) int {
 	return len(l.assert.FindAllIndex(s.code[c.begin:c.end], -1)) + len(expected.FindAllIndex(s.code[c.at:c.begin], -1))
+}
+
+// asserted reports whether a place is in a test that asserted something before.
+func (t *tested) asserted(at int) bool {
+	i := owner(t.after, at)
+	if i < 0 || t.was[i] < 0 {
+		return false
+	}
+	was := t.before[t.was[i]]
+	return t.lang.asserted(t.old, was) > len(t.lang.trivial.FindAllIndex(t.old.code[was.begin:was.end], -1))
 }
 
 // in names the test a place is in, and marks it as told.

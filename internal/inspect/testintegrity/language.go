@@ -35,6 +35,7 @@ type language struct {
 type mark struct {
 	rule string
 	re   *lazyregexp.Regexp
+	new  bool // a new test may well have it
 }
 
 // languageOf is the language of a file, nil where it is not known.
@@ -96,14 +97,14 @@ var languages = []language{
 		call:  re(`(?m)(?:^|[^\w.$])(?:it|test|specify|xit|xtest|xspecify|fit|scenario|Deno\.test)(?:\.\w+)*\s*\(\s*["'` + "`" + `]|(?:^|[^\w.$])(?:it|test|specify)(?:\.\w+)*\.(?:each|for|runIf|skipIf)\b`),
 		skip: []mark{
 			{rule: ".skip", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:skip|skipIf|runIf)\b|\b(?:t|this|ctx|context|test)\.skip\(`)},
-			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`)},
+			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`), new: true},
 			{rule: ".failing", re: re(`(?m)(?:^|[^\w.$])(?:it|test)(?:\.\w+)*\.(?:fails|failing)\b`)},
 			{rule: "xit", re: re(`(?m)(?:^|[^\w.$])(?:xit|xtest|xdescribe|xcontext|xspecify|xsuite)\s*\(`)},
 			{rule: "skip: true", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `\s*\([^{}\n]*\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
 		},
 		only:     re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.only\b|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|\{[^{}\n]*\bonly:\s*true`),
 		assert:   re(asserts + `|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|equal|same|ok|throws|throwsAsync|like|snapshot)\(|\.should\b`),
-		trivial:  re(`\bexpect\(\s*(?:true|!0)\s*\)\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be)\w*[(.]?\s*(?:true)|\bexpect\(\s*(?:true|1)\s*\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok)|\bexpect\(\s*(\d+)\s*\)\.(?:toBe|toEqual)\(\s*(?:\d+)\s*\)|\bassert(?:\.ok|\.isTrue)?\(\s*true\b|\bassert\.(?:equal|strictEqual)\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
+		trivial:  re(`\bexpect\(\s*(?:true|!0)\s*\)\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be)\w*[(.]?\s*(?:true)|\bexpect\(\s*(?:true|1)\s*\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok)|\bexpect\(\s*(\d+)\s*\)\.(?:toBe|toEqual)\(\s*(?:\d+)\s*\)|\b(?:t\.|assert\.)*(?:assert|ok|isTrue|true|truthy)\(\s*true\b|\bassert\.(?:equal|strictEqual)\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
 		disabled: re(`\bif\s*\(\s*(?:false|0)\s*(?:\)|&&)`),
 	},
 	{
@@ -146,11 +147,12 @@ var languages = []language{
 		exts:      " .cs ",
 		name:      "csharp",
 		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"""`, end: `"""`, many: true}, {open: `@"`, end: `"`, raw: true, many: true}, doubleQuote, singleQuote}},
-		tests:     re(`(?:^|/)[^/]*(?:Test|Tests|Spec|Specs)\.cs$|(?:^|/)[^/]*(?:\.|_|)[tT]ests?/.*\.cs$`),
+		tests:     re(`(?:^|/)[^/]*(?:Test|Tests|Spec|Specs)\.cs$|(?:^|/)[^/]*[tT]ests?(?:\.[^/]*)?/.*\.cs$`),
 		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:Fact\w*|Theory\w*|SkippableFact|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
 		skip: []mark{
 			{rule: "Skip =", re: re(`\b(?:Fact|Theory|InlineData|MemberData)\s*\([^)\n]*\bSkip\s*=`)},
-			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*(?:Ignore|Explicit)\b|\bIgnore\s*=`)},
+			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Ignore\b|\bIgnore\s*=`)},
+			{rule: "[Explicit]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Explicit\b`), new: true},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},
 		},
 		assert:   re(asserts + `|\bThrows\w*\(`),
@@ -198,7 +200,7 @@ var languages = []language{
 		skip: []mark{
 			{rule: "markTestSkipped", re: re(`\bmarkTest(?:Skipped|Incomplete)\(`)},
 			{rule: "->skip", re: re(`\}\s*\)\s*(?:->\w+\([^)\n]*\)\s*)*->(?:skip\w*|todo)\(`)},
-			{rule: "doesNotPerformAssertions", re: re(`\bexpectNotToPerformAssertions\(|\bDoesNotPerformAssertions\b`)},
+			{rule: "doesNotPerformAssertions", re: re(`\bexpectNotToPerformAssertions\(|\bDoesNotPerformAssertions\b`), new: true},
 			{rule: "Requires", re: re(`#\[Requires\w*\(`)},
 		},
 		only:     re(`\}\s*\)\s*(?:->\w+\([^)\n]*\)\s*)*->only\(`),

@@ -2,6 +2,7 @@ package testintegrity
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -36,6 +37,22 @@ const pass = "a check cannot fail here any more"
 // hear.
 var extends = re(`\bextends\b|recommended|\bplugins?\b|inherit_|^"?strict"?\s*[:=]\s*[tT]rue`)
 
+var (
+	// manifest finds files that say which linters there are, linter lines that do.
+	manifest = re(`(?:^|/)(?:(?:package|composer)\.json|pyproject\.toml|setup\.(?:cfg|py)|tox\.ini|noxfile\.py|Pipfile|Gemfile|go\.mod|build\.gradle(?:\.kts)?|libs\.versions\.toml|requirements/[^/]*)$|requirements[^/]*\.(?:txt|in|pip)$|(?:\.gemspec|proj|\.props)$`)
+	linter   = re(`(?i)` + linters + `[\w./-]*["']?(?:\s*[,:=<>~!@]|\s)\W*v?\d+\.\d|^(?:deps\s*=|[-"'\s])*` + linters + `[\w-]*["',]*$|Include="[^"]*(?:Analyzer|StyleCop)`)
+)
+
+const linters = `\b(?:[\w@/-]*(?:flake8|pylint|ruff|eslint|stylelint|biome|oxlint|rubocop|mypy|pyright|phpstan|psalm|php_codesniffer|coding-standard|revive|staticcheck|checkstyle|detekt)|xo\b)`
+
+// linterCame reports whether the change adds a linter or a plugin of one, or another
+// version: what is excused then was not asked for before.
+func (k *look) linterCame() bool {
+	return slices.ContainsFunc(k.files, func(f File) bool {
+		return manifest.MatchString(f.Path) && slices.ContainsFunc(missing(linesOf(f.New), linesOf(f.Old)), linter.Match)
+	})
+}
+
 var softeners = []softener{
 	{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), nil},
 	{"; true", pass, true, re(`;\s*(?:true|:|exit 0)\s*["']?,?\s*$`), nil},
@@ -47,6 +64,63 @@ var softeners = []softener{
 	{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S|\b(?:verify|test|check)\b.*(?:-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b)`), nil},
 	{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^ignore_errors\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), re(`^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`)},
 	{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
+}
+
+var (
+	scriptName = re(`^"([\w:.-]+)"\s*:`)
+	ruleName   = re(`^["']?(?:[\w@-]+/)*([\w-]+)["']?\s*:`)
+)
+
+// anew tells lines of scripts and targets that are new, beside those that were there.
+func (c *configuration) anew(f File) func(line []byte) bool {
+	if c == nil || c.commands == nil {
+		return func([]byte) bool { return false }
+	}
+	before, now := c.commands(cmp.Or(f.From, f.Path), f.Old), c.commands(f.Path, f.New)
+	news, olds := map[string]bool{}, map[string]bool{}
+	for goal, lines := range now {
+		of := news
+		if _, had := before[goal]; had {
+			of = olds
+		}
+		for _, line := range lines {
+			of[string(line)] = true
+		}
+	}
+	for goal := range before {
+		if _, stays := now[goal]; !stays {
+			clear(news)
+		}
+	}
+	return func(line []byte) bool {
+		if m := scriptName.FindStringSubmatch(string(line)); m != nil {
+			_, had := before[m[1]]
+			return !had
+		}
+		return news[string(line)] && !olds[string(line)]
+	}
+}
+
+// ignoring finds the heads of blocks of Gradle in which failures are ignored.
+var ignoring = re(`([^\n{}]*)\{[^{}]*\bignoreFailures\s*=\s*true`)
+
+// onlyReports reports whether all that ignores failures in a build is new in it.
+func onlyReports(f File) bool {
+	heads := ignoring.FindAllStringSubmatch(string(f.New), maxCases)
+	return len(heads) > 0 && !slices.ContainsFunc(heads, func(m []string) bool {
+		head := strings.TrimSpace(m[1])
+		return head == "test" || strings.ContainsAny(head, " .(") || bytes.Contains(f.Old, []byte(head))
+	})
+}
+
+// another reports whether a rule that a line switches off is switched on under the name
+// that it has in another plugin.
+func another(line []byte, come [][]byte) bool {
+	m := ruleName.FindStringSubmatch(string(line))
+	return m != nil && slices.ContainsFunc(come, func(other []byte) bool {
+		o := ruleName.FindStringSubmatch(string(other))
+		return o != nil && o[1] == m[1] && bytes.Contains(other, []byte("error"))
+	})
 }
 
 // softened tells what lets a check pass that found something, and thresholds
@@ -65,7 +139,9 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			}
 		}
 	}
-	extended := slices.ContainsFunc(missing(linesOf(f.New), linesOf(f.Old)), extends.Match)
+	come := missing(linesOf(f.New), linesOf(f.Old))
+	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
+	anew, reports := c.anew(f), onlyReports(f)
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(bytes.TrimRight(line, ","))]++
@@ -81,7 +157,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			if s.files != nil && (first || f.Added && s.rule == "strictness" || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
 				continue
 			}
-			if before[s.rule]--; before[s.rule] < 0 && (s.files == nil || !extended) {
+			if before[s.rule]--; before[s.rule] < 0 && (s.files == nil || !extended) && !anew(line) && !(s.rule == "rule switched off" && another(line, come)) && !(s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path))) {
 				told = true
 				k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
 			}
@@ -107,7 +183,7 @@ func (k *look) lowered(f File) (told bool) {
 	if measured.MatchString(f.Path) || measured.Match(f.Old) {
 		told = k.numbers(f, least, "lowered", func(was, is float64) bool { return is < was })
 	}
-	return k.numbers(f, most, "raised", func(was, is float64) bool { return is > was }) || told
+	return k.numbers(f, most, "raised", func(was, is float64) bool { return was > 0 && is > was }) || told
 }
 
 // numbers tells those that a pattern finds by their names and that say less now.

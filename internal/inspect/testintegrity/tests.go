@@ -28,6 +28,7 @@ type tested struct {
 	told     map[string]bool // names of tests of which something was said
 	came     func() [][]byte // lines that are new, without comments
 	again    map[int]bool    // those of after that were skipped as often before
+	renames  int             // how many new tests may be lost ones that were skipped; -1: not counted
 }
 
 // tests compares the tests of all files of a change.
@@ -43,7 +44,7 @@ func (k *look) tests() {
 		if lang == nil || fixture.MatchString(f.Path) || !lang.inline && !isTest(was) && !isTest(f.Path) {
 			continue
 		}
-		t := tested{file: f, lang: lang, told: map[string]bool{}, again: map[int]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
+		t := tested{file: f, lang: lang, told: map[string]bool{}, again: map[int]bool{}, renames: -1, is: !f.Deleted && (lang.inline || isTest(f.Path))}
 		if !f.Added {
 			t.old = lex(f.Old, lang.lexis)
 			t.before = lang.cases(t.old)
@@ -359,7 +360,8 @@ func (k *look) skipped(t *tested) {
 				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
-				if !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
+				tests := len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
+				if tests && !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -373,7 +375,9 @@ func (k *look) skipped(t *tested) {
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
-			case isNew && (m.rule == ".todo" || t.now.empty(c)): // it is only planned
+			case isNew && (m.new || t.now.empty(c) || at > c.begin && nothingElse.Match(t.now.code[min(t.now.endOf(at), c.end):c.end])): // it is only planned, or does not apply
+			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
+			case isNew && t.renamed(): // it was skipped before
 			case isNew:
 				t.told[c.name] = true
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
@@ -398,7 +402,14 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch|try)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+
+// nothingElse finds the end of a test in which nothing stands behind a skip, ofSkips
+// tests of what skips.
+var (
+	nothingElse = re(`^[\s;})]*(?:end\s*)*$`)
+	ofSkips     = re(`(?i)skip|x_?fail`)
+)
 
 // argument finds a condition that is an argument of a mark.
 var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b`)
@@ -470,6 +481,23 @@ func (t *tested) inOtherWords(i int) bool {
 		t.again[i] = again
 	}
 	return again
+}
+
+// renamed reports whether a new test may be one that is gone and was skipped.
+func (t *tested) renamed() bool {
+	if t.renames < 0 {
+		t.renames = 0
+		for _, i := range t.lost {
+			if t.marks(t.old, t.before[i]) > 0 {
+				t.renames++
+			}
+		}
+	}
+	if t.renames == 0 {
+		return false
+	}
+	t.renames--
+	return true
 }
 
 // conditions counts those in a test.

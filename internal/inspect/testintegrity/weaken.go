@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -70,6 +71,7 @@ type look struct {
 	codeOut  map[*language]bool // whether lines were taken out of code; see recoded
 	subjects map[string]string  // what files are about, by their names
 	asked    int                // for how many files the base was asked
+	linters  func() bool        // linterCame, once
 }
 
 type ranked struct {
@@ -118,6 +120,7 @@ func (t Tests) String() string {
 // at 80 bytes. It counts the tests that the change adds, changes and deletes, too.
 func Look(files []File, o Options) ([]ralph.Finding, Tests) {
 	k := &look{options: o, subjects: map[string]string{}}
+	k.linters = sync.OnceValue(k.linterCame)
 	k.choose(files)
 	k.guardrails()
 	k.tests()

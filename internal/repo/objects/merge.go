@@ -85,27 +85,32 @@ func (o *Objects) Adds(ctx context.Context, from, to, onto plumbing.Hash) (bool,
 
 const maxCountedFiles = 1000 // of more files no lines are counted
 
-// CountLines counts the lines that came and went, for people. Binary and large files are
-// not counted, nor those whose old content cannot be had; uncounted is their number.
-func (o *Objects) CountLines(ctx context.Context, changes []store.Change) (ins, del, uncounted int) {
-	if len(changes) > maxCountedFiles {
-		return 0, 0, len(changes)
+// Lines is what came and went of a file.
+type Lines struct {
+	Insertions, Deletions int
+	Uncounted             bool
+}
+
+// CountLines counts the lines that came and went with each change, for people. Binary and
+// large files are not counted, nor those whose old content cannot be had.
+func (o *Objects) CountLines(ctx context.Context, changes []store.Change) []Lines {
+	counted := make([]Lines, len(changes))
+	many := len(changes) > maxCountedFiles
+	if !many {
+		o.ImportOld(ctx, changes)
 	}
-	o.ImportOld(ctx, changes)
-	for _, ch := range changes {
-		if ch.Old.Hash == ch.New.Hash {
+	for i, ch := range changes {
+		if ch.Old.Hash == ch.New.Hash || many {
+			counted[i].Uncounted = many
 			continue
 		}
 		a, okA := o.countable(ch.Old)
 		b, okB := o.countable(ch.New)
-		if !okA || !okB {
-			uncounted++
-			continue
+		if counted[i].Uncounted = !okA || !okB; !counted[i].Uncounted {
+			counted[i].Insertions, counted[i].Deletions = lines.Count(a, b)
 		}
-		i, d := lines.Count(a, b)
-		ins, del = ins+i, del+d
 	}
-	return ins, del, uncounted
+	return counted
 }
 
 // countable returns the content of a file whose lines are counted; nothing is an empty text.

@@ -13,6 +13,9 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
+// maxText bounds a text that is compared, in bytes, where the patch may not be longer itself.
+const maxText = 1 << 20
+
 // patchContext is the number of unchanged lines around a change, as git's.
 const patchContext = 3
 
@@ -55,7 +58,7 @@ func ofPath(ch store.Change, read func(store.Entry) ([]byte, error), limit int64
 			return nil, "its content cannot be had"
 		case store.IsBinary(b):
 			return nil, fmt.Sprintf("not text, %d bytes", len(b))
-		case int64(len(b)) > limit:
+		case int64(len(b)) > max(limit, maxText):
 			return nil, "too long"
 		}
 		content[i] = b

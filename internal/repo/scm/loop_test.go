@@ -32,9 +32,10 @@ func (w *writer) Run(_ context.Context, p ralph.Prompt, emit func(ralph.Event)) 
 // fromSecond is a guardrail that fails in the first iteration.
 type fromSecond struct{}
 
-func (fromSecond) Name() string { return "test" }
-func (fromSecond) Check(_ context.Context, n int) ralph.Verdict {
-	return ralph.Verdict{Command: "test", Passed: n >= 2, ExitCode: 2 - min(n, 2)}
+func (fromSecond) Name() string     { return "test" }
+func (fromSecond) Rule() ralph.Rule { return ralph.Rule{} }
+func (fromSecond) Check(_ context.Context, n int, _ <-chan struct{}) (ralph.Verdict, func()) {
+	return ralph.Verdict{Command: "test", Passed: n >= 2, ExitCode: 2 - min(n, 2)}, func() {}
 }
 
 // 001-26, 001-28, 001-31: in a loop, the work is committed once the guardrails

@@ -39,7 +39,7 @@ type Options struct {
 	Redact  *secret.Redactor
 	// Show opens a stream that shows one task's output live, redacted; nil drops
 	// it.
-	Show        func() io.WriteCloser
+	Show        func(command string) io.WriteCloser
 	Timeout     time.Duration // of one task; 0: DefaultTimeout
 	OutputBytes int64         // ends a task that prints more; 0: no limit
 }
@@ -119,7 +119,7 @@ func (t *tasks) run(ctx context.Context, d *ralph.Delivery, words, argv []string
 	emit(ralph.Event{Kind: ralph.EventTaskStart, Text: shown})
 	start := time.Now()
 	out := &tail{limit: outputBytes}
-	exit, err := t.start(ctx, argv, out)
+	exit, err := t.start(ctx, shown, argv, out)
 	task := ralph.Task{Command: shown, ExitCode: exit.Code, Duration: time.Since(start), Output: out.text()}
 	why := ""
 	switch {
@@ -145,10 +145,10 @@ func (t *tasks) run(ctx context.Context, d *ralph.Delivery, words, argv []string
 }
 
 // start runs a program of the team's with its output shown and kept, redacted.
-func (t *tasks) start(ctx context.Context, argv []string, out io.Writer) (proc.Exit, error) {
+func (t *tasks) start(ctx context.Context, shown string, argv []string, out io.Writer) (proc.Exit, error) {
 	sinks := []io.Writer{out}
 	if t.Show != nil {
-		show := t.Show()
+		show := t.Show(shown)
 		defer show.Close()
 		sinks = append(sinks, &shrug{w: show})
 	}

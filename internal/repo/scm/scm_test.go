@@ -21,7 +21,7 @@ func TestCommitAndPush(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "<response>Add a line</response>", "commit", "push")
 	var live bytes.Buffer
-	d.Show = func() io.WriteCloser { return nopCloser{&live} }
+	d.Show = func(string) io.WriteCloser { return nopCloser{&live} }
 	d.write("known.txt", "two\n")
 	got, err := d.deliver(scm.New(d.Options))
 	if err != nil {

@@ -2,6 +2,7 @@
 package watch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -41,8 +42,8 @@ func Open(ctx context.Context, opt worktree.Options, cache func(path string) str
 // Close releases what Open took.
 func (w *Watcher) Close() error { return w.tree.Close() }
 
-// Tree returns the id of the tree of the last snapshot; empty before the first.
-func (w *Watcher) Tree() string { return w.last }
+// Start returns the commit that HEAD pointed to at the start; a zero id if there was none.
+func (w *Watcher) Start() string { return w.start.Head }
 
 // Seen returns the id of the tree of the last snapshot, or of the start.
 func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
@@ -64,6 +65,7 @@ func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 		return ralph.Change{}, err
 	}
 	now.Work, now.SinceStart = work.ID(), now.Head != w.start.Head || !work.Empty()
+	now.Before, now.After = w.start.Tree, now.Tree
 	return now, nil
 }
 
@@ -124,6 +126,48 @@ func (w *Watcher) work(ctx context.Context, tree string) (Work, error) {
 		all.Add(path, is)
 	}
 	return all, nil
+}
+
+// Diffs returns the patches from one tree to another, for people: of snapshots, each at
+// most limit bytes, with a comment on top where it would be longer.
+func (w *Watcher) Diffs(ctx context.Context, trees [][2]string, limit int) ([][]byte, error) {
+	s := splitter{limit: limit}
+	for _, t := range trees {
+		s.heads = append(s.heads, t[0]+" "+t[1]+"\n")
+	}
+	err := w.tree.Git(ctx, strings.NewReader(strings.Join(s.heads, "")), &s,
+		"-c", "core.bigFileThreshold=256k", "diff-tree", "--stdin", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+	return s.patches, err
+}
+
+// splitter takes git's patches apart: each stands behind the line that asked for it, with
+// which no line of a patch can be confused.
+type splitter struct {
+	heads   []string // of those still to come
+	limit   int
+	patches [][]byte
+	line    []byte // that goes on
+	full    bool   // the last patch is longer than limit
+}
+
+func (s *splitter) Write(p []byte) (int, error) {
+	for part := range bytes.Lines(p) {
+		s.line = append(s.line, part[:min(len(part), s.limit)]...)
+		if part[len(part)-1] != '\n' {
+			continue
+		}
+		if len(s.heads) > 0 && string(s.line) == s.heads[0] {
+			s.patches, s.heads, s.full = append(s.patches, nil), s.heads[1:], false
+		} else if n := len(s.patches) - 1; n >= 0 && !s.full {
+			if s.full = len(s.patches[n])+len(s.line) > s.limit; s.full {
+				s.patches[n] = append([]byte("# not all of this patch: too long\n"), s.patches[n]...)
+			} else {
+				s.patches[n] = append(s.patches[n], s.line...)
+			}
+		}
+		s.line = s.line[:0]
+	}
+	return len(p), nil
 }
 
 // Work is a set of changes. Equal sets have equal ids.

@@ -40,8 +40,8 @@ func see(t *testing.T, w *watch.Watcher) ralph.Change {
 	if err != nil {
 		t.Fatalf("Snapshot() = %v", err)
 	}
-	if w.Tree() != c.Tree {
-		t.Errorf("Tree() = %s, want %s", w.Tree(), c.Tree)
+	if w.Seen() != c.Tree {
+		t.Errorf("Seen() = %s, want %s", w.Seen(), c.Tree)
 	}
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -120,7 +121,9 @@ func (t *Tree) StageCopy(ctx context.Context) (tree plumbing.Hash, notes []strin
 		if !errors.As(err, &g) || g.ExitCode != 1 {
 			return plumbing.ZeroHash, nil, err
 		}
-		notes = append(notes, "git could not stage everything: "+g.Message(400))
+		if !t.onlyOurs(g.Stderr) {
+			notes = append(notes, "git could not stage everything: "+g.Message(400))
+		}
 	}
 	id, err := t.OutputEnv(ctx, t.IndexEnv(), nil, "write-tree")
 	if err != nil {
@@ -128,6 +131,19 @@ func (t *Tree) StageCopy(ctx context.Context) (tree plumbing.Hash, notes []strin
 	}
 	tree, err = ParseHash(id)
 	return tree, notes, err
+}
+
+// onlyOurs reports whether all that git complains of is that directories of run files are
+// ignored, which it says of an exclusion that leads through one.
+func (t *Tree) onlyOurs(stderr string) bool {
+	list, ours := strings.CutPrefix(stderr, "The following paths are ignored by one of your .gitignore files:\n")
+	for line := range strings.Lines(list) {
+		dir := strings.TrimSuffix(line, "\n") + "/"
+		if !strings.HasPrefix(line, "hint:") && !slices.ContainsFunc(t.runFiles, func(p string) bool { return strings.HasPrefix(p, dir) }) {
+			return false
+		}
+	}
+	return ours
 }
 
 // IsRunFile reports whether a path is ralph's own state.

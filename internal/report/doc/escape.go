@@ -1,6 +1,7 @@
 package doc
 
 import (
+	"fmt"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -39,6 +40,33 @@ func Clean(s string) string {
 		return r
 	}, s)
 }
+
+// Visible is s with everything shown that hides or disguises text: a control
+// character as its picture, a bidirectional, zero-width or other invisible one by its
+// number. Colours of a terminal are left out; \n and \t stay.
+func Visible(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range colours.ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "") {
+		switch {
+		case r == '\n' || r == '\t' || r == '\uFE0F':
+			b.WriteRune(r)
+		case r < ' ':
+			b.WriteRune('\u2400' + r)
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+			fmt.Fprintf(&b, "⟦U+%04X⟧", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
 // isPlain reports whether s is printable Latin text with \n and \t.
 func isPlain(s string) bool {

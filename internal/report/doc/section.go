@@ -6,6 +6,7 @@ package doc
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,12 +21,14 @@ type Section struct {
 	Title  Text   // empty: none
 	Fold   Text   // what Markdown folds the section under; empty: it is open
 	Blocks []Block
+	Each   iter.Seq[Block] // of the page: blocks that are made one after the other, and can be filtered
 }
 
 // Block is a part of a section.
 type Block struct {
 	Kind   blockKind
-	Text   Text // of a paragraph; the summary of a fold
+	ID     string // of a fold, for the links of the page
+	Text   Text   // of a paragraph; the summary of a fold
 	Lines  []Text
 	Pre    string // of a preformatted text, foreign
 	Facts  []Fact
@@ -52,6 +55,11 @@ const (
 	FactsBlock   blockKind = "facts"
 	GridBlock    blockKind = "grid"
 	ChartBlock   blockKind = "chart"
+
+	// Of the page alone.
+	lineBlock blockKind = "line" // among folds, with nothing to open
+	saidBlock blockKind = "said"
+	diffBlock blockKind = "diff"
 )
 
 // Fact is a figure with its name. A Plain one speaks for itself in a sentence.
@@ -102,6 +110,8 @@ const (
 	bareForm    form = "bare"    // as code, without quotes elsewhere
 	strongForm  form = "strong"
 	linkForm    form = "link"
+	jumpForm    form = "jump" // a link to a fold of the page
+	faintForm   form = "faint"
 	breakForm   form = "break" // a new line within a cell
 )
 
@@ -149,6 +159,12 @@ func Linked(address string, parts ...any) Text {
 	return Text{{Form: linkForm, URL: address, In: Line(parts...)}}
 }
 
+// Jump is our words with a link to a fold, on the page.
+func Jump(id, words string) Part { return Part{Form: jumpForm, URL: id, Words: words} }
+
+// Faint is our words, less important than what stands beside them.
+func Faint(words string) Part { return Part{Form: faintForm, Words: words} }
+
 // Joined is texts in a row.
 func Joined(texts []Text, between string) Text {
 	var all Text
@@ -172,6 +188,15 @@ func Small(parts ...any) Block { return Block{Kind: smallBlock, Text: Line(parts
 
 // Pre is somebody else's text, line by line.
 func Pre(s string) Block { return Block{Kind: preBlock, Pre: s} }
+
+// Item is a line among folds.
+func Item(parts ...any) Block { return Block{Kind: lineBlock, Text: Line(parts...)} }
+
+// Said is somebody else's prose.
+func Said(s string) Block { return Block{Kind: saidBlock, Pre: s} }
+
+// Diff is the lines of a file's patch.
+func Diff(s string) Block { return Block{Kind: diffBlock, Pre: s} }
 
 // Bulleted is a list, or nothing.
 func Bulleted(lines []Text) []Block {
@@ -200,7 +225,7 @@ func (w wording) text(t Text) string {
 	var b strings.Builder
 	for _, s := range t {
 		switch s.Form {
-		case ownForm:
+		case ownForm, jumpForm, faintForm:
 			b.WriteString(s.Words)
 		case tightForm:
 			b.WriteString(w.tight(s.Words))

@@ -137,7 +137,7 @@ func (t *screen) prose(s Colour, mark string, line Text) {
 			s = i.colour
 		}
 	}
-	for _, l := range wrap(mark, t.words(line), t.Width) {
+	for _, l := range Wrap(mark, t.words(line), t.Width) {
 		t.b.WriteString(t.Paint(s, l) + "\n")
 	}
 }
@@ -173,6 +173,10 @@ func (t *screen) block(b Block) {
 		for _, l := range b.Lines {
 			t.prose(Plain, "  - ", l)
 		}
+	case preBlock:
+		for l := range strings.SplitSeq(Clean(b.Boxed()), "\n") {
+			t.line(Dim, "    "+l)
+		}
 	case LinesBlock:
 		for _, l := range b.Lines {
 			t.line(Plain, "  "+t.words(l))
@@ -196,9 +200,9 @@ func (t *screen) block(b Block) {
 	}
 }
 
-// wrap breaks text at words, with mark before the first line and as much room
+// Wrap breaks text at words, with mark before the first line and as much room
 // before the others. A word longer than a line is left whole.
-func wrap(mark, text string, width int) []string {
+func Wrap(mark, text string, width int) []string {
 	indent := strings.Repeat(" ", utf8.RuneCountInString(mark))
 	if width <= len(indent)+10 {
 		return []string{mark + text}

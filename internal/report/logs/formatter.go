@@ -29,6 +29,8 @@ type Formatter struct {
 	// Quiet leaves out what the agent says and does, up to the line that ends its
 	// turn: streamAgentOutput false, or a display filter that shows it.
 	Quiet bool
+	// Repeats is what was shown before, which is not shown again; nil: all is.
+	Repeats *Repeats
 
 	tools map[string]string // by id
 	todos []ralph.Todo      // as shown last
@@ -79,6 +81,9 @@ func (f *Formatter) text(e ralph.Event) []string {
 	if e.Echo {
 		return f.output(e.Text)
 	}
+	if where := f.Repeats.message(e.Text); where != "" {
+		return []string{f.paint(doc.Dim, "… the same message as "+where)}
+	}
 	return f.marked(doc.Plain, "", e.Text)
 }
 
@@ -93,7 +98,7 @@ func (f *Formatter) toolStart(e ralph.Event) []string {
 	line := "› " + name
 	if input := doc.OneLine(e.Text, 2000); input != "" {
 		line += "(" + input + ")"
-		if cut := f.cut(line); cut != line {
+		if cut := f.Cut(line); cut != line {
 			line = doc.CutTo(line, f.Width-1) + ")"
 		}
 	}
@@ -147,18 +152,43 @@ func (f *Formatter) beginning(text string) []string {
 		shown = all[:f.MaxOutputLines]
 	}
 	lines := make([]string, 0, len(shown)+1)
-	for i, line := range shown {
+	for i, line := range f.news(shown, cut || len(shown) < len(all)) {
 		prefix := "     "
 		if i == 0 {
 			prefix = "  ⎿  "
 		}
-		lines = append(lines, f.paint(doc.Dim, f.cut(prefix+untab(line))))
+		lines = append(lines, f.paint(doc.Dim, f.Cut(prefix+untab(line))))
 	}
 	switch n := len(all) - len(shown); {
 	case n > 0:
 		lines = append(lines, f.paint(doc.Dim, "     … "+words.Plural(n, "more line")))
 	case cut:
 		lines = append(lines, f.paint(doc.Dim, "     …"))
+	}
+	return lines
+}
+
+// news is the lines of an output with references to what was shown before; cut says
+// that it goes on.
+func (f *Formatter) news(all []string, cut bool) []string {
+	if f.Repeats == nil {
+		return all
+	}
+	var lines []string
+	out := f.Repeats.Output()
+	show := func(reference string, more []string) {
+		if reference != "" {
+			lines = append(lines, "… "+reference)
+		}
+		lines = append(lines, more...)
+	}
+	for _, line := range all {
+		show(out.Line(line))
+	}
+	if cut {
+		show(out.Cut())
+	} else {
+		show(out.End())
 	}
 	return lines
 }
@@ -181,7 +211,7 @@ func (f *Formatter) todo(todos []ralph.Todo) []string {
 			mark, suffix, look = f.sign(doc.Active), " ← ACTIVE", doc.Plain
 		}
 		if i < 100 {
-			lines = append(lines, f.paint(look, f.cut("  "+mark+" "+doc.OneLine(t.Text, 500)+suffix)))
+			lines = append(lines, f.paint(look, f.Cut("  "+mark+" "+doc.OneLine(t.Text, 500)+suffix)))
 		}
 	}
 	return append(lines, fmt.Sprintf("  %s Progress: %d/%d (%d%%)", f.sign(doc.Progress), done, len(todos), done*100/len(todos)))
@@ -239,7 +269,9 @@ func (f *Formatter) style() doc.Style {
 
 func (f *Formatter) sign(s doc.Sign) string                 { return f.style().Sign(s) }
 func (f *Formatter) paint(c doc.Colour, line string) string { return f.style().Paint(c, line) }
-func (f *Formatter) cut(line string) string                 { return f.style().Cut(line) }
+
+// Cut shortens a line to Width.
+func (f *Formatter) Cut(line string) string { return f.style().Cut(line) }
 
 // loop renders the events of the loop itself.
 func (f *Formatter) loop(e ralph.Event) []string {
@@ -261,13 +293,13 @@ func (f *Formatter) loop(e ralph.Event) []string {
 		}
 		return []string{f.paint(doc.Yellow, f.sign(doc.Retry)+" "+line)}
 	case ralph.EventGuardrailStart:
-		return []string{f.paint(doc.Cyan, f.cut("› Guardrail: "+doc.OneLine(e.Text, 500)))}
+		return []string{f.paint(doc.Cyan, f.Cut("› Guardrail: "+doc.OneLine(e.Text, 500)))}
 	case ralph.EventGuardrailEnd:
 		return f.verdict(e.Verdict)
 	case ralph.EventCheckpoint:
 		return f.checkpoint(e.Commit)
 	case ralph.EventTaskStart:
-		return []string{f.paint(doc.Cyan, f.cut("› SCM task: "+doc.OneLine(e.Text, 500)))}
+		return []string{f.paint(doc.Cyan, f.Cut("› SCM task: "+doc.OneLine(e.Text, 500)))}
 	case ralph.EventTaskEnd:
 		return f.task(e.Task)
 	case ralph.EventNotice:
@@ -330,12 +362,29 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	return []string{f.paint(doc.Bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(doc.End), it.Number, strings.Join(facts, ", ")))}
 }
 
+// Running says what has been running for a while, beside others. last is the line that
+// it printed last; empty: none.
+func Running(what string, took time.Duration, others int, last string) string {
+	const limit = 160
+	line := fmt.Sprintf("%s, running for %s", doc.OneLine(what, limit), words.Span(took))
+	if others > 0 {
+		line += fmt.Sprintf(" (and %d more)", others)
+	}
+	if last != "" {
+		line += ": " + doc.OneLine(last, limit)
+	}
+	return line
+}
+
 // verdict tells exit status and fail action of a guardrail.
 func (f *Formatter) verdict(v *ralph.Verdict) []string {
 	if v == nil {
 		return nil
 	}
 	name := doc.OneLine(v.Command, 500)
+	if v.PassedIn > 0 {
+		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed on the same tree in iteration %d: %s", f.sign(doc.Ok), v.PassedIn, name))}
+	}
 	if v.Passed {
 		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(doc.Ok), name, v.ExitCode, words.Span(v.Duration)))}
 	}

@@ -51,6 +51,9 @@ func (v Verbose) Lines(e ralph.Event) []string {
 	case ralph.EventGuardrailStart:
 		return VerboseLines("Running guardrail: " + doc.OneLine(e.Text, 500))
 	case ralph.EventGuardrailEnd:
+		if e.Verdict != nil && e.Verdict.PassedIn > 0 {
+			return VerboseLines(fmt.Sprintf("Guardrail passed on the same tree in iteration %d", e.Verdict.PassedIn))
+		}
 		if e.Verdict != nil {
 			return VerboseLines("Guardrail " + ended(e.Verdict.ExitCode, e.Verdict.Reason, e.Verdict.Duration))
 		}

@@ -24,6 +24,7 @@ type About struct {
 	Tip     string // the branch's commit when the body was written; empty: not known
 	Issues  []int  // that merging closes
 	Title   string // what TitleMark makes of the title that was set last
+	Said    bool   // that title is what an agent calls the change
 }
 
 // BaseCommit is a commit that was in a base.
@@ -57,6 +58,9 @@ func (a About) String() string {
 	}
 	word("fixes", strings.Join(issues, ","))
 	word("title", a.Title)
+	if a.Said {
+		word("by", "agent")
+	}
 	if a.Base == "" {
 		return "" // nothing was asked for that could be told apart later
 	}
@@ -97,6 +101,8 @@ func ReadAbout(body string) About {
 			a.Issues = closedBy(value, lines)
 		case "title":
 			a.Title = value
+		case "by":
+			a.Said = value == "agent"
 		}
 	}
 	return a

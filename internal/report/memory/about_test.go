@@ -19,7 +19,7 @@ func TestAboutIsRemembered(t *testing.T) {
 	sha := strings.Repeat("0123456789", 4)
 	for name, about := range map[string]memory.About{
 		"base":         {Base: "main"},
-		"all":          {Base: "main", StoodOn: []memory.BaseCommit{{Base: "release/1.x", SHA: sha}, {Base: "a,b@c", SHA: strings.Repeat("f", 40)}}, Tip: sha, Issues: []int{7, 12}, Title: memory.TitleMark("x")},
+		"all":          {Base: "main", StoodOn: []memory.BaseCommit{{Base: "release/1.x", SHA: sha}, {Base: "a,b@c", SHA: strings.Repeat("f", 40)}}, Tip: sha, Issues: []int{7, 12}, Title: memory.TitleMark("x"), Said: true},
 		"strange base": {Base: "a-->b <!-- @ = + % ü"},
 	} {
 		body := report.Body(ralph.Report{Outcome: ralph.Completed}, report.BodyOptions{Marker: "<!-- ralph-action -->", About: about, Extra: "Cc"})

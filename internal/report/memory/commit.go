@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -18,11 +19,12 @@ import (
 // iteration.
 type Checkpoint struct {
 	// Template is the owner's commit-message; empty: what the agent said when it
-	// was asked for one, else what the iteration's step came to, else "ralph:
-	// iteration N".
+	// was asked for one, else what the iteration's step came to, else what the agent
+	// said that it did, else the files, else "ralph: iteration N".
 	Template string
-	Run      string // identifies the run; empty: no trailer
-	Before   int    // iterations that earlier runs on the branch counted
+	Files    []ralph.File // that the commit changes
+	Run      string       // identifies the run; empty: no trailer
+	Before   int          // iterations that earlier runs on the branch counted
 	// Cost is what was spent since this run's previous checkpoint, so that the
 	// sum over its checkpoints is the cost of the run.
 	Cost    ralph.Cost
@@ -42,10 +44,16 @@ const trailerRunes = 200
 // trailer of ours inside the template is dropped, so that there is none but
 // ours. A cost of which nothing is known has no trailer. The sign-off is the
 // last line, as git commit --signoff puts it, unless the template ends in
-// trailers that hold it.
+// trailers that hold it. What the agent says of the change as a whole stands below a
+// subject that has nothing below it, and its title in a trailer, so that a later run
+// finds both.
 func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	number := c.Before + it.Number + it.Kept
-	text := subject(it, c, number)
+	text, title := subject(it, c, number), ""
+	if !strings.Contains(text, "\n") {
+		title = quiet(doc.OneLine(it.Said.Title, trailerRunes))
+		text = explained(text, it.Said.Description)
+	}
 	var b strings.Builder
 	b.WriteString(text + "\n")
 	block := trailerBlock(text)
@@ -59,6 +67,7 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	}
 	trailer(TrailerRun, doc.OneLine(c.Run, trailerRunes))
 	trailer(TrailerIteration, strconv.Itoa(number))
+	trailer(TrailerTitle, title)
 	trailer(TrailerStory, quiet(doc.OneLine(it.Step.Story, trailerRunes)))
 	switch {
 	case !c.Cost.Unknown:
@@ -110,14 +119,36 @@ func subject(it ralph.Iteration, c Checkpoint, number int) string {
 		return described
 	case it.Step != ralph.Step{}:
 		return stepSubject(it, c.StoryDone)
-	default:
-		return fmt.Sprintf("ralph: iteration %d", number)
 	}
+	if said := described(doc.OneLine(it.Said.Commit, 2*subjectRunes)); said != "" {
+		return said
+	}
+	return cmp.Or(filesSubject(c.Files), fmt.Sprintf("ralph: iteration %d", number))
+}
+
+// filesSubject says which files a change is about; empty when it changes none.
+func filesSubject(files []ralph.File) string {
+	if len(files) == 0 {
+		return ""
+	}
+	did := "Change "
+	if !slices.ContainsFunc(files, func(f ralph.File) bool { return !f.New }) {
+		did = "Add "
+	} else if !slices.ContainsFunc(files, func(f ralph.File) bool { return !f.Gone }) {
+		did = "Delete "
+	}
+	did += quiet(doc.OneLine(files[0].Path, pathRunes))
+	if n := len(files) - 1; n > 0 {
+		did += " and " + words.Plural(n, "more file")
+	}
+	return did
 }
 
 const (
 	subjectRunes = 100
 	storyRunes   = 40 // of a story's id
+	pathRunes    = 50
+	bodyColumns  = 72 // of a description
 )
 
 // describedBytes bounds what the agent says of a commit.
@@ -149,6 +180,30 @@ func described(message string) string {
 	if len(lines) > 1 && lines[1] != "" {
 		lines = slices.Insert(lines, 1, "")
 	}
+	return quiet(withoutTrailers(lines))
+}
+
+// explained is a subject with a description below it, in lines as git's users like them.
+func explained(subject, description string) string {
+	description, _ = doc.Head(description, describedBytes)
+	lines, code := []string{subject, ""}, false
+	for line := range strings.SplitSeq(strings.TrimSpace(description), "\n") {
+		mark := listMark.FindString(line)
+		if fence := strings.HasPrefix(strings.TrimSpace(line), "```"); code || fence || utf8.RuneCountInString(line) <= bodyColumns {
+			lines, code = append(lines, strings.TrimRight(line, " \t")), code != fence
+			continue
+		}
+		lines = append(lines, doc.Wrap(mark, line[len(mark):], bodyColumns)...)
+	}
+	return subject + quiet(strings.TrimPrefix(withoutTrailers(lines), subject))
+}
+
+// listMark is what stands before the words of an item of a list.
+var listMark = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,3}[.)])?\s*`)
+
+// withoutTrailers joins the lines of a message of the agent's: those that would speak for a
+// person, or for us, are taken out, and the trailers at its end.
+func withoutTrailers(lines []string) string {
 	lines = slices.DeleteFunc(lines, func(line string) bool { return isOurs(line) || speaksFor(line) })
 	for len(lines) > 0 {
 		block := trailerBlock(strings.Join(lines, "\n"))
@@ -160,7 +215,7 @@ func described(message string) string {
 			lines = lines[:len(lines)-1]
 		}
 	}
-	return strings.TrimSpace(quiet(strings.Join(lines, "\n")))
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // stepSubject is the subject of an iteration on a task list.
@@ -212,19 +267,39 @@ func dollars(m ralph.MicroUSD) string {
 
 const titleRunes = 72
 
-// Title is the pull request's title: the first line of the task in plain
-// words, at most 72 characters, with mentions, references and words that keep
-// checks from running defused because a squash merge makes it a commit message.
+// Title is the pull request's title: what the agent calls the change, else what it said of
+// its first commit, else the files, else the first line of the task; plain words, at most
+// 72 characters, with mentions, references and words that keep checks from running
+// defused because a squash merge makes it a commit message.
 func Title(r ralph.Report) string {
+	if title := SaidTitle(r); title != "" {
+		return title
+	}
+	if len(r.Tasks.Stories) == 0 { // else the list says what it is about
+		for _, it := range r.Iterations {
+			if line := titled(it.Said.Commit); line != "" {
+				return line
+			}
+		}
+		if line := filesSubject(r.Publication.Files); line != "" {
+			return line
+		}
+	}
 	text, _ := doc.Head(r.Task, 4096)
 	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimSpace(strings.TrimLeft(line, "#>*-=+_`~ \t"))
-		if line == "" {
-			continue
+		if line = titled(strings.TrimLeft(line, "#>*-=+_`~ \t")); line != "" {
+			return "ralph: " + shorten(line, titleRunes-len("ralph: "))
 		}
-		return "ralph: " + shorten(quiet(strings.Join(strings.Fields(line), " ")), titleRunes-len("ralph: "))
 	}
 	return "ralph: unattended work"
+}
+
+// SaidTitle is what the agent calls the change, as Title has it; empty when it did not say.
+func SaidTitle(r ralph.Report) string { return titled(r.Said().Title) }
+
+// titled is a line as a title.
+func titled(line string) string {
+	return shorten(quiet(doc.OneLine(line, 4*titleRunes)), titleRunes)
 }
 
 // shorten cuts at a word where one ends near the limit.

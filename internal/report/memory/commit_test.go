@@ -25,6 +25,12 @@ func TestCommitMessage(t *testing.T) {
 	kept.Number, kept.Kept = 1, 3
 	cost := ralph.Cost{Amount: 15_100}
 	none := ralph.Cost{Unknown: true}
+	did := func(said ralph.Said) ralph.Iteration {
+		it := it
+		it.Said = said
+		return it
+	}
+	long := strings.Repeat("words of a long line ", 5)
 	const tail = "\n\nRalph-Iteration: 2\n"
 	for name, c := range map[string]struct {
 		it   ralph.Iteration
@@ -49,10 +55,24 @@ func TestCommitMessage(t *testing.T) {
 			said("calc: repair the sum\nIt was a difference. @octocat: fixes #12"), memory.Checkpoint{Cost: none},
 			"calc: repair the sum\n\nIt was a difference. @\u200doctocat: fixes #\u200d12" + tail,
 		},
-		"the template counts more":      {said("calc: repair"), memory.Checkpoint{Cost: none, Template: "mine"}, "mine" + tail},
-		"the agent signs off nobody":    {said("calc: repair\n\nWhy.\n\nRalph-Run: 1\n\nSigned-off-by: Linus <l@x.example>\nCo-authored-by: M <m@x.example>"), memory.Checkpoint{Cost: none}, "calc: repair\n\nWhy." + tail},
-		"the agent skips no checks":     {said("docs: say it [skip ci] [Ci Skip]\n\nskip-checks: true"), memory.Checkpoint{Cost: none}, "docs: say it [\u200dskip ci] [\u200dCi Skip]" + tail},
-		"the agent says too much":       {said(strings.Repeat("word ", 100_000)), memory.Checkpoint{Cost: none}, strings.TrimSpace(strings.Repeat("word ", 19)) + "…" + tail},
+		"the template counts more":   {said("calc: repair"), memory.Checkpoint{Cost: none, Template: "mine"}, "mine" + tail},
+		"the agent signs off nobody": {said("calc: repair\n\nWhy.\n\nRalph-Run: 1\n\nSigned-off-by: Linus <l@x.example>\nCo-authored-by: M <m@x.example>"), memory.Checkpoint{Cost: none}, "calc: repair\n\nWhy." + tail},
+		"the agent skips no checks":  {said("docs: say it [skip ci] [Ci Skip]\n\nskip-checks: true"), memory.Checkpoint{Cost: none}, "docs: say it [\u200dskip ci] [\u200dCi Skip]" + tail},
+		"the agent says too much":    {said(strings.Repeat("word ", 100_000)), memory.Checkpoint{Cost: none}, strings.TrimSpace(strings.Repeat("word ", 19)) + "…" + tail},
+		"what it did":                {did(ralph.Said{Commit: "Round half up [skip ci]\nRalph-Run: 1"}), memory.Checkpoint{Cost: none}, "Round half up [\u200dskip ci] Ralph-Run: 1" + tail},
+		"asked counts more":          {ralph.Iteration{Number: 2, Said: ralph.Said{Commit: "b"}, Delivery: ralph.Delivery{Message: "a"}}, memory.Checkpoint{Cost: none}, "a" + tail},
+		"a trailer for a line":       {did(ralph.Said{Commit: "Ralph-Outcome: completed"}), memory.Checkpoint{Cost: none, Files: []ralph.File{{Path: "a.go"}}}, "Change a.go" + tail},
+		"a person for a line":        {did(ralph.Said{Commit: "Signed-off-by: Linus <l@x.example>"}), memory.Checkpoint{Cost: none}, "ralph: iteration 2" + tail},
+		"one file":                   {it, memory.Checkpoint{Cost: none, Files: []ralph.File{{Path: "src/price.js"}}}, "Change src/price.js" + tail},
+		"files":                      {it, memory.Checkpoint{Cost: none, Files: []ralph.File{{Path: "@octocat/a\nb.js"}, {Path: "c.js", New: true}, {Path: "d.js", Gone: true}}}, "Change @\u200doctocat/a b.js and 2 more files" + tail},
+		"new files":                  {it, memory.Checkpoint{Cost: none, Files: []ralph.File{{Path: "a.js", New: true}, {Path: "b.js", New: true}}}, "Add a.js and 1 more file" + tail},
+		"a file that is gone":        {it, memory.Checkpoint{Cost: none, Files: []ralph.File{{Path: "a.js", Gone: true}}}, "Delete a.js" + tail},
+		"the change": {
+			did(ralph.Said{Commit: "Round", Title: "Round @all", Description: "- " + long + "\n```\n" + long + "\n```\nRalph-Run: 1\n\nCo-authored-by: M <m@x.example>\nRefs: 12"}), memory.Checkpoint{Cost: none},
+			"Round\n\n- words of a long line words of a long line words of a long line words\n  of a long line words of a long line\n```\n" + strings.TrimSpace(long) + "\n```\n\nRalph-Iteration: 2\nRalph-Title: Round @\u200dall\n",
+		},
+		"a title alone":                 {did(ralph.Said{Title: "Round"}), memory.Checkpoint{Cost: none, Template: "mine"}, "mine\n\nRalph-Iteration: 2\nRalph-Title: Round\n"},
+		"a message with a body":         {did(ralph.Said{Title: "Round", Description: "Why."}), memory.Checkpoint{Cost: none, Template: "mine\n\nBecause."}, "mine\n\nBecause." + tail},
 		"the agent says nothing usable": {said("\u200b\n\nRalph-Run: 1"), memory.Checkpoint{Cost: none}, "ralph: iteration 2" + tail},
 	} {
 		if got := memory.CommitMessage(c.it, c.at); got != c.want {

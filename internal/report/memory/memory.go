@@ -17,8 +17,9 @@ import (
 
 const (
 	memoryCommits = 1000
-	memoryBytes   = 8 << 10   // of a message, from its end
+	memoryBytes   = 32 << 10  // of a message, from its end
 	memoryNumber  = 1_000_000 // no run counts so many iterations
+	mostDid       = 20        // subjects that are kept of a run
 )
 
 // memoryAmount is a cost as CommitMessage writes it: less than a million
@@ -58,6 +59,12 @@ func ReadHistory(messages []string, cut bool) ralph.History {
 		p := &h.Runs[at.run]
 		p.Commits++
 		p.Cost, p.Outcome, p.LeftOut = p.Cost.Add(c.cost), c.outcome, c.leftOut
+		if c.said.Title != "" {
+			p.Said = c.said
+		}
+		if !strings.HasPrefix(c.subject, "ralph: ") && len(p.Did) < mostDid && !slices.Contains(p.Did, c.subject) {
+			p.Did = append(p.Did, c.subject)
+		}
 		if c.number == 0 {
 			continue
 		}
@@ -79,6 +86,8 @@ type checkpoint struct {
 	cost    ralph.Cost
 	outcome ralph.Outcome
 	leftOut []ralph.Missing
+	subject string
+	said    ralph.Said // title and description of the change
 }
 
 // readCheckpoint reads the last paragraph of a message; is reports whether it is a
@@ -87,9 +96,10 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 	if len(message) > memoryBytes {
 		message = message[len(message)-memoryBytes:]
 	}
-	message = strings.ReplaceAll(message, "\r\n", "\n")
+	message = strings.TrimRight(strings.ReplaceAll(message, "\r\n", "\n"), " \t\n")
+	block := trailerBlock(message)
 	values := map[string]string{}
-	for _, line := range trailerBlock(message) {
+	for _, line := range block {
 		if name, value, found := strings.Cut(line, ":"); found && isOurs(line) {
 			name, value = strings.TrimSpace(name), doc.OneLine(value, trailerRunes)
 			values[strings.ToLower(name)] = value
@@ -112,6 +122,11 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 	c.cost.Unknown, c.cost.Estimated = !whole, value(TrailerEstimated) == "true"
 	if o := ralph.Outcome(value(TrailerOutcome)); o.Known() {
 		c.outcome = o
+	}
+	subject, body, _ := strings.Cut(strings.TrimSuffix(message, strings.Join(block, "\n")), "\n")
+	c.subject = doc.OneLine(subject, trailerRunes)
+	if c.said.Title = value(TrailerTitle); c.said.Title != "" {
+		c.said.Description = strings.TrimSpace(body)
 	}
 	return c, true
 }
@@ -142,6 +157,7 @@ func amount(s string) (m ralph.MicroUSD, ok bool) {
 const (
 	TrailerRun       = "Ralph-Run"
 	TrailerIteration = "Ralph-Iteration"
+	TrailerTitle     = "Ralph-Title" // of the change; its description stands above the trailers
 	TrailerStory     = "Ralph-Story"
 	TrailerCost      = "Ralph-Cost-USD"
 	// TrailerAtLeast stands instead of TrailerCost where only a part of the cost
@@ -167,7 +183,7 @@ func isOurs(line string) bool {
 		return false
 	}
 	name = strings.TrimSpace(name)
-	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerStory, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
+	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerTitle, TrailerStory, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
 		if strings.EqualFold(name, ours) {
 			return true
 		}

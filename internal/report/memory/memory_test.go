@@ -78,14 +78,14 @@ func TestReadHistory(t *testing.T) {
 		},
 		"other trailers and line ends": {
 			messages: commits("x\r\n\r\nRefs: 1\r\nralph-run: A\r\nRALPH-ITERATION : 1\r\nRalph-Cost-USD: 0.5\r\nSigned-off-by: M <m@x.example>\r\n(cherry picked from commit 123)\r\n\r\n"),
-			want:     ralph.History{Runs: []ralph.Past{{Run: "A", Iterations: 1, Commits: 1, Cost: paid(500_000)}}},
+			want:     ralph.History{Runs: []ralph.Past{{Run: "A", Iterations: 1, Commits: 1, Cost: paid(500_000), Did: []string{"x"}}}},
 		},
 		"nonsense": {
 			messages: commits(
 				checkpoint("A", 1, "-5"), checkpoint("A", -3, "1e99"), checkpoint("A", 1_000_000_000_000, "NaN"), checkpoint("A", 2, "1000000"), checkpoint("A", 3, "0.5"),
 				checkpoint("A", 0, "0x10"), "x\n\nRalph-Run: A\nRalph-Iteration: many\nRalph-Cost-USD: 1,5\n", "x\n\nRalph-Run:\nRalph-Iteration: 1\n", checkpoint("A", 4, "0.12345678"),
 			),
-			want: ralph.History{Runs: []ralph.Past{{Run: "A", Iterations: 4, Commits: 8, Cost: lost(500_000)}}},
+			want: ralph.History{Runs: []ralph.Past{{Run: "A", Iterations: 4, Commits: 8, Cost: lost(500_000), Did: []string{"x"}}}},
 		},
 		"cut": {
 			messages: commits(checkpoint("A", 41, "1"), checkpoint("B", 42, "1")), cut: true,
@@ -97,6 +97,34 @@ func TestReadHistory(t *testing.T) {
 		got := memory.ReadHistory(c.messages, c.cut)
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: ReadHistory() = %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// What an agent says of the change is read back as it was written, whatever stands around
+// it; a body without a title of ours is the owner's, or a person's.
+func TestWhatWasSaidIsRemembered(t *testing.T) {
+	t.Parallel()
+	write := func(said ralph.Said, template string) string {
+		return memory.CommitMessage(ralph.Iteration{Number: 1, Said: said}, memory.Checkpoint{Run: "A", Template: template, Signoff: "M <m@x.example>"})
+	}
+	all := ralph.Said{Commit: "Round half up", Title: "Round prices half up", Description: "Prices were **cut**.\n\n- now rounded\n\n```js\nMath.round(x)\n```"}
+	for name, c := range map[string]struct {
+		messages []string
+		want     ralph.Said
+		did      []string
+	}{
+		"said":               {commits(write(all, "")), ralph.Said{Title: all.Title, Description: all.Description}, []string{"Round half up"}},
+		"below an owner's":   {commits(write(all, "chore: work")), ralph.Said{Title: all.Title, Description: all.Description}, []string{"chore: work"}},
+		"an owner's body":    {commits(write(all, "chore: work\n\nWhy.")), ralph.Said{}, []string{"chore: work"}},
+		"a line":             {commits(write(ralph.Said{Commit: "Round half up"}, "")), ralph.Said{}, []string{"Round half up"}},
+		"nothing":            {commits(write(ralph.Said{}, "")), ralph.Said{}, nil},
+		"the newest":         {commits(write(ralph.Said{Title: "One", Description: "First."}, ""), write(ralph.Said{Commit: "Two"}, ""), write(all, "")), ralph.Said{Title: all.Title, Description: all.Description}, []string{"Two", "Round half up"}},
+		"only what was last": {commits(write(all, ""), write(ralph.Said{Commit: "Mend"}, "")), ralph.Said{Title: all.Title, Description: all.Description}, []string{"Round half up", "Mend"}},
+	} {
+		h := memory.ReadHistory(c.messages, false)
+		if len(h.Runs) != 1 || h.Runs[0].Said != c.want || !slices.Equal(h.Runs[0].Did, c.did) {
+			t.Errorf("%s: ReadHistory() = %+v, want %+v, %q of\n%s", name, h.Runs, c.want, c.did, strings.Join(c.messages, "\n"))
 		}
 	}
 }

@@ -33,8 +33,7 @@ type Spec struct {
 	Action  ralph.FailAction
 	Hint    string
 	Timeout time.Duration // 0: none
-	// OnChanges keeps the last verdict while the tree is the one it judged.
-	OnChanges bool
+	Rule    ralph.Rule
 }
 
 // Setting is what all guardrails of a run share.
@@ -52,11 +51,10 @@ type Setting struct {
 	Truncate int
 	// OutputBytes ends a guardrail that prints more; 0 means none.
 	OutputBytes int64
-	// Show opens a stream that shows one guardrail's output live, redacted; nil
-	// drops it.
-	Show func() io.WriteCloser
-	// Tree identifies the tree as it is now, for OnChanges; "" when unknown.
-	Tree func() string
+	// Show opens a stream that shows one guardrail's output, redacted; nil drops it.
+	Show func(command string) io.WriteCloser
+	// SpillDir is where output waits that is not to be shown yet; empty: /tmp.
+	SpillDir string
 }
 
 // DefaultTruncate is outputTruncateChars.
@@ -86,34 +84,26 @@ type guardrail struct {
 	spec Spec
 	set  Setting
 	slug string
-
-	judged string // the tree of the last verdict
-	last   ralph.Verdict
 }
 
 // Name is the command as the user wrote it.
 func (g *guardrail) Name() string { return g.spec.Command }
 
+// Rule is the user's.
+func (g *guardrail) Rule() ralph.Rule { return g.spec.Rule }
+
 // Check runs the command under sh with no secret in reach.
-func (g *guardrail) Check(ctx context.Context, iteration int) ralph.Verdict {
-	tree := ""
-	if g.spec.OnChanges && g.set.Tree != nil {
-		if tree = g.set.Tree(); tree != "" && tree == g.judged {
-			v := g.last
-			v.Duration = 0
-			return v
-		}
+func (g *guardrail) Check(ctx context.Context, iteration int, live <-chan struct{}) (ralph.Verdict, func()) {
+	var show io.WriteCloser
+	rest := func() {}
+	if g.set.Show != nil {
+		show = proc.Hold(g.set.Show(g.spec.Command), live, g.set.SpillDir)
+		rest = func() { _ = show.Close() } // a terminal that is gone is none of the guardrail's business
 	}
-	v, judged := g.run(ctx, iteration)
-	if ctx.Err() == nil && judged {
-		g.judged, g.last = tree, v
-	}
-	return v
+	return g.run(ctx, iteration, show), rest
 }
 
-// run says as well whether the command came to an end of its own: one that was
-// ended by the machine, or by a limit of time, memory or disk, has not judged.
-func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, judged bool) {
+func (g *guardrail) run(ctx context.Context, iteration int, show io.Writer) ralph.Verdict {
 	start := time.Now()
 	v := ralph.Verdict{Command: g.spec.Command, Action: g.spec.Action, ExitCode: -1}
 	if v.Action == "" {
@@ -122,7 +112,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, ju
 	if ctx.Err() != nil {
 		v.Reason = "the run was over before it started"
 		g.explain(&v, nil, iteration == 0)
-		return v, false
+		return v
 	}
 
 	sinks := []io.Writer{}
@@ -132,9 +122,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, ju
 		v.LogFile = g.set.Files.Path(name)
 		sinks = append(sinks, &shrug{w: log})
 	}
-	if g.set.Show != nil {
-		show := g.set.Show()
-		defer show.Close()
+	if show != nil {
 		sinks = append(sinks, &shrug{w: show})
 	}
 	out := newCapture(g.set.Truncate)
@@ -170,7 +158,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, ju
 		v.LogFile = ""
 	}
 	g.explain(&v, out, iteration == 0)
-	return v, err == nil && (exit.Why == proc.Flooded || exit.Why == proc.Exited && exit.Code >= 0)
+	return v
 }
 
 func (g *guardrail) reason(exit proc.Exit) string {

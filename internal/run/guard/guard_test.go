@@ -48,6 +48,15 @@ func setting(t *testing.T) guard.Setting {
 	}
 }
 
+// check runs a guardrail that is shown live.
+func check(ctx context.Context, g ralph.Guardrail, iteration int) ralph.Verdict {
+	live := make(chan struct{})
+	close(live)
+	v, rest := g.Check(ctx, iteration, live)
+	rest()
+	return v
+}
+
 type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
@@ -75,7 +84,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			v := guard.New([]guard.Spec{tc.spec}, setting(t))[0].Check(t.Context(), 1)
+			v := check(t.Context(), guard.New([]guard.Spec{tc.spec}, setting(t))[0], 1)
 			if v.Passed != tc.passed || v.ExitCode != tc.code || v.Reason != tc.reason || v.Broken != tc.broken {
 				t.Errorf("Check() = passed %v, exit code %d, reason %q, broken %v; want %v, %d, %q, %v", v.Passed, v.ExitCode, v.Reason, v.Broken, tc.passed, tc.code, tc.reason, tc.broken)
 			}
@@ -102,7 +111,7 @@ func TestBaselineMessages(t *testing.T) {
 			t.Parallel()
 			set := setting(t)
 			set.Truncate = 10
-			if got := guard.New([]guard.Spec{{Command: tc.command}}, set)[0].Check(t.Context(), 0).Message; got != tc.want {
+			if got := check(t.Context(), guard.New([]guard.Spec{{Command: tc.command}}, set)[0], 0).Message; got != tc.want {
 				t.Errorf("message = %q, want %q", got, tc.want)
 			}
 		})
@@ -113,14 +122,14 @@ func TestLogFiles(t *testing.T) { // 001-20
 	t.Parallel()
 	set := setting(t)
 	var shown bytes.Buffer
-	set.Show = func() io.WriteCloser { return nopCloser{&shown} }
+	set.Show = func(string) io.WriteCloser { return nopCloser{&shown} }
 	set.Truncate = 10
 	if err := os.WriteFile(filepath.Join(set.Dir, "out"), []byte(strings.Repeat("é hunter2hunter2\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	long := "cat out; exit 1"
 	rails := guard.New([]guard.Spec{{Command: long}, {Command: long}}, set)
-	first, second := rails[0].Check(t.Context(), 7), rails[1].Check(t.Context(), 7)
+	first, second := check(t.Context(), rails[0], 7), check(t.Context(), rails[1], 7)
 	if first.LogFile == second.LogFile || !strings.HasSuffix(second.LogFile, "_1.log") || !strings.HasPrefix(first.LogFile, ".ralph/guardrail_007_") {
 		t.Errorf("log files = %q, %q; want two", first.LogFile, second.LogFile)
 	}
@@ -145,7 +154,7 @@ func TestLogFileAsTheAgentSeesIt(t *testing.T) {
 	t.Parallel()
 	set := setting(t)
 	set.ToWorkspace = "../.."
-	v := guard.New([]guard.Spec{{Command: "exit 1"}}, set)[0].Check(t.Context(), 1)
+	v := check(t.Context(), guard.New([]guard.Spec{{Command: "exit 1"}}, set)[0], 1)
 	if want := "\nOutput file: ../../.ralph/guardrail_001_exit_1.log\n"; !strings.Contains(v.Message, want) {
 		t.Errorf("message = %q, want %q in it", v.Message, want)
 	}
@@ -157,10 +166,10 @@ func TestLogFileAsTheAgentSeesIt(t *testing.T) {
 func TestDigestTellsFailuresApart(t *testing.T) {
 	t.Parallel()
 	set := setting(t)
-	check := func(command string) string {
-		return guard.New([]guard.Spec{{Command: command}}, set)[0].Check(t.Context(), 1).Digest
+	digest := func(command string) string {
+		return check(t.Context(), guard.New([]guard.Spec{{Command: command}}, set)[0], 1).Digest
 	}
-	if a, b := check("date +%s%N; exit 1"), check("date +%s%N; exit 1"); a != b {
+	if a, b := digest("date +%s%N; exit 1"), digest("date +%s%N; exit 1"); a != b {
 		t.Errorf("digests differ though only the time does: %q, %q", a, b)
 	}
 	one := guard.New([]guard.Spec{{Command: "cat what; exit 1"}}, set)[0]
@@ -170,53 +179,10 @@ func TestDigestTellsFailuresApart(t *testing.T) {
 		}
 	}
 	write("TestA failed")
-	a := one.Check(t.Context(), 1).Digest
+	a := check(t.Context(), one, 1).Digest
 	write("TestB failed")
-	if b := one.Check(t.Context(), 2).Digest; a == b {
+	if b := check(t.Context(), one, 2).Digest; a == b {
 		t.Errorf("digests agree though the failure is another: %q", a)
-	}
-}
-
-func TestOnChangesKeepsTheVerdict(t *testing.T) {
-	t.Parallel()
-	set := setting(t)
-	tree := "a"
-	set.Tree = func() string { return tree }
-	rail := guard.New([]guard.Spec{{Command: "echo x >> ran; exit 1", OnChanges: true}}, set)[0]
-	runs := func() int {
-		data, _ := os.ReadFile(filepath.Join(set.Dir, "ran"))
-		return strings.Count(string(data), "x")
-	}
-	first, again := rail.Check(t.Context(), 1), rail.Check(t.Context(), 2)
-	if runs() != 1 || again.Passed || again.Message != first.Message {
-		t.Errorf("ran %d times with verdict %q, want once with the first verdict kept", runs(), again.Message)
-	}
-	tree = "b"
-	rail.Check(t.Context(), 3)
-	if runs() != 2 {
-		t.Errorf("ran %d times, want again for another tree", runs())
-	}
-}
-
-// TestOnChangesKeepsNoAccident: a guardrail that did not come to its end, on a
-// machine that was busy for example, has judged nothing.
-func TestOnChangesKeepsNoAccident(t *testing.T) {
-	t.Parallel()
-	for name, spec := range map[string]guard.Spec{
-		"timed out": {Command: "test -e ran || { touch ran; sleep 600; }", Timeout: 3 * time.Second},
-		"killed":    {Command: "test -e ran || { touch ran; kill -9 $$; }"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			set := setting(t)
-			set.Tree = func() string { return "the same" }
-			spec.OnChanges = true
-			rail := guard.New([]guard.Spec{spec}, set)[0]
-			first, again := rail.Check(t.Context(), 1), rail.Check(t.Context(), 2)
-			if first.Passed || first.Reason == "" || !again.Passed {
-				t.Errorf("verdicts = %+v, %+v, want the second run to count", first, again)
-			}
-		})
 	}
 }
 
@@ -225,7 +191,7 @@ func TestNothingIsRunAfterTheEnd(t *testing.T) {
 	set := setting(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v := guard.New([]guard.Spec{{Command: "touch ran"}}, set)[0].Check(ctx, 1)
+	v := check(ctx, guard.New([]guard.Spec{{Command: "touch ran"}}, set)[0], 1)
 	if _, err := os.Stat(filepath.Join(set.Dir, "ran")); err == nil || v.Passed || v.Reason == "" {
 		t.Errorf("Check() after the end = %+v, want a failed verdict with a reason and no run", v)
 	}
@@ -255,6 +221,87 @@ func TestSlug(t *testing.T) { // 001-21
 	} {
 		if got := guard.Slug(in); got != want {
 			t.Errorf("Slug(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Guardrails that run side by side each have a log, and what one prints is shown when
+// it is its turn, whole.
+func TestSideBySide(t *testing.T) {
+	t.Parallel()
+	set := setting(t)
+	pool := proc.NewPool(set.Process.(*proc.Supervisor))
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	set.Process = pool
+	var shown bytes.Buffer
+	set.Show = func(string) io.WriteCloser { return nopCloser{&shown} }
+	// Each waits for the other: one after the other, neither would end.
+	meet := func(mine, other string) string {
+		return "touch " + mine + "; echo " + mine + " is here; until test -e " + other + "; do sleep 0.01; done; head -c 700000 /dev/zero | tr '\\0' " + mine + "; echo"
+	}
+	first, second := meet("a", "b"), meet("b", "a")+"; exit 3"
+	rule := ralph.Rule{Parallel: true}
+	l := ralph.Loop{
+		Guardrails: guard.New([]guard.Spec{{Command: first, Rule: rule, Timeout: time.Minute}, {Command: second, Rule: rule, Timeout: time.Minute}}, set), Jobs: 2,
+		Emit: func(e ralph.Event) {
+			switch e.Kind {
+			case ralph.EventGuardrailStart:
+				shown.WriteString("[")
+			case ralph.EventGuardrailEnd:
+				shown.WriteString("]")
+			}
+		},
+	}
+	verdicts := l.Baseline(t.Context())
+	if len(verdicts) != 2 || !verdicts[0].Passed || verdicts[1].ExitCode != 3 {
+		t.Fatalf("Baseline() = %+v, want a pass and exit code 3", verdicts)
+	}
+	text := func(name string) string { return name + " is here\n" + strings.Repeat(name, 700000) + "\n" }
+	if got, want := shown.String(), "["+text("a")+"]["+text("b")+"]"; got != want {
+		t.Errorf("shown are %d bytes, want %d: one after the other", len(got), len(want))
+	}
+	for i, name := range []string{"a", "b"} {
+		if data, err := os.ReadFile(filepath.Join(set.Dir, verdicts[i].LogFile)); err != nil || string(data) != text(name) {
+			t.Errorf("log of %s: %d bytes, %v", name, len(data), err)
+		}
+	}
+}
+
+// A cancelled run ends all of them, with all that they started.
+func TestCancelEndsAll(t *testing.T) {
+	t.Parallel()
+	set := setting(t)
+	pool := proc.NewPool(set.Process.(*proc.Supervisor))
+	t.Cleanup(func() { _ = pool.Close() })
+	set.Process = pool
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var specs []guard.Spec
+	for _, name := range []string{"a", "b", "c"} {
+		specs = append(specs, guard.Spec{Command: "(trap '' TERM; echo $$ > " + name + ".part; mv " + name + ".part " + name + "; sleep 3600) & wait", Rule: ralph.Rule{Parallel: true}})
+	}
+	go func() {
+		for _, name := range []string{"a", "b", "c"} {
+			for ctx.Err() == nil {
+				if _, err := os.Stat(filepath.Join(set.Dir, name)); err == nil {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		cancel()
+	}()
+	verdicts := (&ralph.Loop{Guardrails: guard.New(specs, set), Jobs: 3}).Baseline(ctx)
+	if len(verdicts) != 3 {
+		t.Fatalf("%d verdicts, want 3", len(verdicts))
+	}
+	for _, v := range verdicts {
+		if v.Passed || v.Reason != "cancelled" {
+			t.Errorf("verdict = %+v, want cancelled", v)
 		}
 	}
 }

@@ -76,8 +76,9 @@ type status struct {
 	more       bool              // an iteration follows the first
 	pushed     bool
 	at         publish.State // of what was pushed
+	files      []ralph.File  // masked; that it changes
 	pull       ralph.PullRequest
-	tried      bool // to make one
+	written    bool // something of it, perhaps
 }
 
 // New begins to keep the texts up to date. The updates outlive ctx.
@@ -99,12 +100,14 @@ func (l *Live) Event(e ralph.Event, r *ralph.Report) {
 	}
 	var masked ralph.Report
 	switch e.Kind {
-	case ralph.EventIterationStart, ralph.EventIterationEnd:
+	case ralph.EventIterationStart:
 		masked = *r
-		if masked.Iterations = nil; e.Record != nil {
-			masked.Iterations = []ralph.Iteration{*e.Record}
-		}
+		masked.Iterations = nil
 		masked = report.Redacted(masked, l.opt.Mask)
+	case ralph.EventIterationEnd:
+		if e.Record != nil {
+			masked = report.Redacted(ralph.Report{Iterations: []ralph.Iteration{*e.Record}}, l.opt.Mask)
+		}
 	case ralph.EventNext, ralph.EventCheckpoint, ralph.EventToolStart, ralph.EventToolEnd, ralph.EventGuardrailStart, ralph.EventGuardrailEnd:
 	default:
 		return // most of them
@@ -117,8 +120,7 @@ func (l *Live) Event(e ralph.Event, r *ralph.Report) {
 		now.report, now.number, now.running, now.began, now.doing = masked, e.Iteration, true, e.At, ""
 		l.changed()
 	case ralph.EventIterationEnd:
-		now.report, now.running = masked, false
-		now.iterations = append(now.iterations, masked.Iterations...)
+		now.running, now.iterations = false, append(now.iterations, masked.Iterations...)
 	case ralph.EventNext:
 		if !now.more {
 			now.more = true
@@ -151,15 +153,17 @@ func (s *status) arrived(iteration int, c ralph.Commit) {
 	}
 }
 
-// Pushed takes note of what is on the server. It may be called beside Event.
-func (l *Live) Pushed(at publish.State) {
+// Pushed takes note of what is on the server, and what it changes there. It may be
+// called beside Event.
+func (l *Live) Pushed(at publish.State, files []ralph.File) {
 	if l == nil {
 		return
 	}
+	files = report.Redacted(ralph.Report{Publication: ralph.Publication{Files: files}}, l.opt.Mask).Publication.Files
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := !l.now.pushed
-	if l.now.at, l.now.pushed = at, true; first && l.now.more {
+	if l.now.at, l.now.files, l.now.pushed = at, files, true; first && l.now.more {
 		l.changed()
 	}
 }
@@ -189,7 +193,8 @@ func (l *Live) status() status {
 		r.Now = report.Redacted(ralph.Report{Now: r.Now}, l.opt.Mask).Now
 	}
 	if s.pushed {
-		r.Publication.Branch, r.Publication.Pushed, r.Publication.PullRequest = s.at.Branch, true, s.pull
+		p := &r.Publication
+		p.Branch, p.Pushed, p.PullRequest, p.Files = s.at.Branch, true, s.pull, s.files
 	}
 	return s
 }
@@ -269,11 +274,11 @@ func (t *text) keep(ctx context.Context, s status) (time.Duration, error) {
 }
 
 // Propose makes the pull request of what was pushed at once, or writes it anew.
-func (l *Live) Propose(ctx context.Context, at publish.State) (ralph.PullRequest, error) {
+func (l *Live) Propose(ctx context.Context, at publish.State, files []ralph.File) (ralph.PullRequest, error) {
 	if l == nil || l.opt.Propose == nil {
 		return ralph.PullRequest{}, nil
 	}
-	l.Pushed(at)
+	l.Pushed(at, files)
 	return l.propose(ctx)
 }
 
@@ -281,16 +286,18 @@ func (l *Live) propose(ctx context.Context) (ralph.PullRequest, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	s := l.status()
-	switch {
-	case s.pull.Foreign:
+	if s.pull.Foreign {
 		return s.pull, nil // its words are somebody else's
-	case s.pull.Number != 0:
-		return s.pull, l.opt.Update(ctx, s.pull.Number, s.report, s.at)
 	}
-	pull, err := l.opt.Propose(ctx, s.report, s.at)
+	pull, err := s.pull, error(nil)
+	if pull.Number != 0 {
+		err = l.opt.Update(ctx, pull.Number, s.report, s.at)
+	} else {
+		pull, err = l.opt.Propose(ctx, s.report, s.at)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.now.tried = true; err == nil {
+	if l.now.written = true; err == nil {
 		l.now.pull = pull
 	}
 	return pull, err
@@ -325,12 +332,13 @@ func (l *Live) Cut() {
 }
 
 // PullRequest is the one that was made or taken up; its Number is 0 if there is none
-// that is known. tried reports whether one may have been made. Call it after End.
-func (l *Live) PullRequest() (pull ralph.PullRequest, tried bool) {
+// that is known. written reports whether something of it may have been written. Call it
+// after End.
+func (l *Live) PullRequest() (pull ralph.PullRequest, written bool) {
 	if l == nil {
 		return ralph.PullRequest{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.now.pull, l.now.tried
+	return l.now.pull, l.now.written
 }

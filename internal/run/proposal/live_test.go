@@ -99,7 +99,7 @@ func TestKeptUpToDate(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		start(l, 1)
 		time.Sleep(40 * time.Second)
-		l.Pushed(publish.State{Branch: "ralph/x"})
+		l.Pushed(publish.State{Branch: "ralph/x"}, nil)
 		end(l, 1)
 		start(l, 2)
 		time.Sleep(100 * time.Second)
@@ -120,7 +120,7 @@ func TestKeptUpToDate(t *testing.T) {
 func TestThrottled(t *testing.T) {
 	want(t, live(t, nil, func(t *testing.T, _ *board, l *proposal.Live) {
 		time.Sleep(100 * time.Millisecond)
-		l.Pushed(publish.State{Branch: "ralph/x"})
+		l.Pushed(publish.State{Branch: "ralph/x"}, nil)
 		for n := 1; n <= 100; n++ {
 			start(l, n)
 			end(l, n)
@@ -135,7 +135,7 @@ func TestOneIteration(t *testing.T) {
 	want(t, live(t, func(_ *board, o *proposal.Options) { o.Comment = nil }, func(t *testing.T, _ *board, l *proposal.Live) {
 		start(l, 1)
 		time.Sleep(10 * time.Minute)
-		l.Pushed(publish.State{Branch: "ralph/x"})
+		l.Pushed(publish.State{Branch: "ralph/x"}, nil)
 		l.Event(ralph.Event{Kind: ralph.EventIterationEnd, Iteration: 1, Record: &ralph.Iteration{Number: 1}}, &ralph.Report{})
 		time.Sleep(time.Minute)
 		if pull, tried := l.PullRequest(); pull.Number != 0 || tried {
@@ -147,7 +147,7 @@ func TestOneIteration(t *testing.T) {
 // Failures are told once, are tried again more seldom, and hold up nothing.
 func TestFailuresAreNoneOfTheRun(t *testing.T) {
 	want(t, live(t, func(b *board, o *proposal.Options) { b.fails, o.Comment = errors.New("500"), nil }, func(t *testing.T, b *board, l *proposal.Live) {
-		l.Pushed(publish.State{Branch: "ralph/x"})
+		l.Pushed(publish.State{Branch: "ralph/x"}, nil)
 		for n := 1; n <= 10; n++ {
 			start(l, n)
 			end(l, n)
@@ -198,7 +198,7 @@ func TestEndCutsOffWhatHangs(t *testing.T) {
 // is written anew.
 func TestWhoseItIs(t *testing.T) {
 	push := func(t *testing.T, _ *board, l *proposal.Live) {
-		l.Pushed(publish.State{Branch: "ralph/x"})
+		l.Pushed(publish.State{Branch: "ralph/x"}, nil)
 		start(l, 1)
 		end(l, 1)
 		start(l, 2)
@@ -219,7 +219,7 @@ func TestProposedForChecks(t *testing.T) {
 	want(t, live(t, func(_ *board, o *proposal.Options) { o.Comment, o.Early = nil, false }, func(t *testing.T, _ *board, l *proposal.Live) {
 		start(l, 1)
 		for range 2 {
-			if pull, err := l.Propose(t.Context(), publish.State{Branch: "ralph/x"}); err != nil || pull.Number != 7 {
+			if pull, err := l.Propose(t.Context(), publish.State{Branch: "ralph/x"}, nil); err != nil || pull.Number != 7 {
 				t.Errorf("Propose() = %+v, %v, want #7", pull, err)
 			}
 		}
@@ -231,10 +231,10 @@ func TestNobody(t *testing.T) {
 	t.Parallel()
 	var l *proposal.Live
 	start(l, 1)
-	l.Pushed(publish.State{})
+	l.Pushed(publish.State{}, nil)
 	l.End(t.Context())
 	l.Cut()
-	if pull, err := l.Propose(t.Context(), publish.State{}); err != nil || pull.Number != 0 {
+	if pull, err := l.Propose(t.Context(), publish.State{}, nil); err != nil || pull.Number != 0 {
 		t.Errorf("Propose() = %+v, %v, want none", pull, err)
 	}
 	if pull, tried := l.PullRequest(); pull.Number != 0 || tried {

@@ -210,6 +210,9 @@ func (c *client) close() error {
 	if c.reaper && !sweep(beltDelay, forget) {
 		return errors.New("processes are left that do not die")
 	}
+	if c.cmd.ProcessState == nil { // another supervisor's sweep took its exit status
+		return nil
+	}
 	if !c.cmd.ProcessState.Success() {
 		return c.abandon(fmt.Errorf("%w: it failed", ErrLost))
 	}

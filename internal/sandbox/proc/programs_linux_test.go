@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -103,6 +104,7 @@ type ownerSpec struct {
 	EndAll    bool
 	Linger    time.Duration // says on stderr that somebody lingers
 	Cancel    time.Duration // the run, after this long
+	Beside    bool          // another command runs beside it, for a second
 }
 
 type ownerSaid struct {
@@ -158,7 +160,18 @@ func owner(args []string) int {
 	if spec.Cancel > 0 {
 		time.AfterFunc(spec.Cancel, cancel)
 	}
-	exit, err := s.Run(ctx, c)
+	run, besides := s.Run, sync.WaitGroup{}
+	if spec.Beside {
+		pool := proc.NewPool(s)
+		defer pool.Close()
+		other, busy := c, watchFor("busy")
+		other.Argv, other.Stdout, other.Stderr, other.Limits.Time = []string{"sh", "-c", "echo busy; exec sleep 600"}, busy, nil, time.Second
+		besides.Go(func() { _, _ = pool.Run(ctx, other) })
+		<-busy.seen
+		run = pool.Run
+	}
+	exit, err := run(ctx, c)
+	besides.Wait()
 	said.Exit, said.Output, said.Bytes = exit, w.head.String(), w.n
 	if err != nil {
 		said.Err, said.Lost = err.Error(), errors.Is(err, proc.ErrLost)

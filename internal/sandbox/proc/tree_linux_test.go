@@ -3,9 +3,11 @@ package proc_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -130,17 +132,61 @@ func TestOwnerKilled(t *testing.T) {
 
 func TestSupervisorKilledByTheChild(t *testing.T) {
 	t.Parallel()
-	mark := newMark()
-	cmd, said := ownerCommand(t, mark, ownerSpec{Identity: guest(), Argv: program("kills-supervisor", mark).Argv})
-	got := said(cmd.Run())
-	if !got.Lost || !strings.Contains(got.Err, "killed") {
-		t.Errorf("Run() = %q, want a lost supervisor that was killed", got.Err)
+	for name, beside := range map[string]bool{"alone": false, "beside another": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mark := newMark()
+			cmd, said := ownerCommand(t, mark, ownerSpec{Identity: guest(), Argv: program("kills-supervisor", mark).Argv, Beside: beside})
+			got := said(cmd.Run())
+			if !got.Lost || !strings.Contains(got.Err, "killed") {
+				t.Errorf("Run() = %q, want a lost supervisor that was killed", got.Err)
+			}
+			if len(got.Left) > 1 { // the owner carries the mark
+				t.Errorf("left when Run returned: %q, want none", got.Left)
+			}
+			if got.Close != "" {
+				t.Errorf("Close() = %q, want nil", got.Close)
+			}
+			wantNoSurvivor(t, mark)
+		})
 	}
-	if len(got.Left) > 1 { // the owner carries the mark
-		t.Errorf("left when Run returned: %q, want none", got.Left)
-	}
-	wantNoSurvivor(t, mark)
 }
+
+// TestPool: commands of a pool run at the same time, and what each leaves behind is
+// ended when it is over.
+func TestPool(t *testing.T) {
+	t.Parallel()
+	first := start(t, proc.Options{Identity: guest()})
+	pool := proc.NewPool(first)
+	t.Cleanup(func() {
+		if err := pool.Close(); err != nil {
+			t.Errorf("Close() = %v, want nil", err)
+		}
+	})
+	for range 2 { // the second time with what the first has started
+		var all sync.WaitGroup
+		var here sync.WaitGroup
+		here.Add(3)
+		for range 3 {
+			all.Go(func() {
+				mark := newMark()
+				c := program("escapes", mark)
+				c.Limits.Grace = 50 * time.Millisecond
+				c.Stdin = readerFunc(func() { here.Done(); here.Wait() }) // read when it runs
+				if exit, err := pool.Run(t.Context(), c); err != nil || exit.Code != 0 || !exit.Leftover {
+					t.Errorf("Run() = %+v, %v, want code 0 and somebody left", exit, err)
+				}
+				wantNoSurvivor(t, mark)
+			})
+		}
+		all.Wait()
+	}
+}
+
+// readerFunc is an empty reader that does something first.
+type readerFunc func()
+
+func (f readerFunc) Read([]byte) (int, error) { f(); return 0, io.EOF }
 
 func TestSupervisorStoppedByTheChild(t *testing.T) {
 	t.Parallel()
