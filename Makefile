@@ -35,7 +35,7 @@ REDTEAM_DIR    ?= $(CURDIR)/dist/redteam
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check race long nightly vet cross lint e2e e2e-image redteam kernels bench image images pulled release-dry fmt clean
+.PHONY: help build man demo test check race long nightly vet cross lint e2e e2e-image redteam kernels bench image images pulled release-dry fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,7 @@ vet: ## go vet, with every build tag
 	CGO_ENABLED=0 $(GO) vet -tags e2e ./e2e/...
 	CGO_ENABLED=0 $(GO) vet -tags e2e,long ./e2e
 	CGO_ENABLED=0 $(GO) vet -tags long $(LONG)
+	CGO_ENABLED=0 $(GO) vet -tags ordinary ./internal/inspect
 
 cross: ## the binary for each platform
 	@for p in $(PLATFORMS); do \
@@ -135,6 +136,10 @@ release-dry: ## a whole release, to a registry on this machine; leaves dist/rele
 
 kernels: ## the tests of the sandbox under other kernels, emulated; KERNELS="bookworm/arm64 …" (Debian, root)
 	e2e/kernels/run.sh $(KERNELS)
+
+man: ## the man page, as dist/ralph.1: a release's archives take it from there
+	mkdir -p dist
+	$(GO) run -ldflags "$(LDFLAGS)" ./cmd/ralph man > dist/ralph.1
 
 fmt: ## gofmt everything
 	gofmt -w cmd e2e internal

@@ -224,7 +224,7 @@ func checkCommits(t *testing.T, r *repository, branch string) {
 	r.fetch(t, branch)
 	tip := "origin/" + branch
 	if got, want := git(t, r.Seed, "log", "--reverse", "--format=%s|%an|%cn|%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C)", r.Base+".."+tip),
-		"ralph: iteration 1|octo|github-actions[bot]|1\nralph: iteration 2|octo|github-actions[bot]|2"; got != want {
+		"Change calc.sh|octo|github-actions[bot]|1\nChange calc.sh|octo|github-actions[bot]|2"; got != want {
 		t.Errorf("commits = %q, want %q", got, want)
 	}
 	if got := git(t, r.Seed, "diff", "--name-status", r.Base, tip); got != "M\tcalc.sh" {

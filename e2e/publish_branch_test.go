@@ -166,11 +166,11 @@ func TestPublishCommits(t *testing.T) {
 		files    []string // beside the program's
 		trailer  string
 	}{
-		{"branch-suffix random", map[string]string{"branch-suffix": "random"}, `^ralph/NAME-[0-9a-z]{6,}$`, []string{"ralph: iteration 1"}, []string{"other", "wanted/one"}, ""},
-		{"branch-suffix timestamp", map[string]string{"branch-suffix": "timestamp"}, `^ralph/NAME-[0-9]{10,}$`, []string{"ralph: iteration 1"}, []string{"other", "wanted/one"}, ""},
-		{"branch-suffix short-commit-hash", map[string]string{"branch-suffix": "short-commit-hash"}, `^ralph/NAME-BASE7$`, []string{"ralph: iteration 1"}, []string{"other", "wanted/one"}, ""},
-		{"add-paths", map[string]string{"add-paths": "wanted"}, `^ralph/NAME$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"wanted/one", "wanted/two"}, ""},
-		{"signoff", map[string]string{"signoff": "true", "committer": "Ann Bot <ann@example.com>"}, `^ralph/NAME$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"},
+		{"branch-suffix random", map[string]string{"branch-suffix": "random"}, `^ralph/NAME-[0-9a-z]{6,}$`, []string{"Add other and 1 more file"}, []string{"other", "wanted/one"}, ""},
+		{"branch-suffix timestamp", map[string]string{"branch-suffix": "timestamp"}, `^ralph/NAME-[0-9]{10,}$`, []string{"Add other and 1 more file"}, []string{"other", "wanted/one"}, ""},
+		{"branch-suffix short-commit-hash", map[string]string{"branch-suffix": "short-commit-hash"}, `^ralph/NAME-BASE7$`, []string{"Add other and 1 more file"}, []string{"other", "wanted/one"}, ""},
+		{"add-paths", map[string]string{"add-paths": "wanted"}, `^ralph/NAME$`, []string{"Add wanted/one", "Add wanted/two"}, []string{"wanted/one", "wanted/two"}, ""},
+		{"signoff", map[string]string{"signoff": "true", "committer": "Ann Bot <ann@example.com>"}, `^ralph/NAME$`, []string{"Add other and 1 more file", "Add wanted/two"}, []string{"other", "wanted/one", "wanted/two"},
 			"Ann Bot <ann@example.com>"},
 		{"squash", map[string]string{"commit-message": "Add mul"}, `^ralph/NAME$`, []string{"Add mul"}, []string{"other", "wanted/one", "wanted/two"}, ""},
 	} {
@@ -271,7 +271,7 @@ func TestPublishUpdateBase(t *testing.T) {
 				t.Errorf("the old tip is in the new branch: %t", kept)
 			}
 			if c.how == "rebase" {
-				if got := r.subjects(t, "ralph/mul"); !slices.Equal(got, []string{"ralph: iteration 1", "ralph: iteration 2"}) {
+				if got := r.subjects(t, "ralph/mul"); !slices.Equal(got, []string{"Add one.txt", "Add two.txt"}) {
 					t.Errorf("commits on top of main = %q, want two", got)
 				}
 			}

@@ -67,7 +67,7 @@ func TestPublishProtectedHead(t *testing.T) {
 	for where, text := range map[string]string{"log": res.Log, "summary": res.Summary} {
 		wants(t, where, text, "ralph/mul", "protected")
 	}
-	if got := git(t, j.Workspace, "log", "-1", "--format=%s", "ralph/mul"); got != "ralph: iteration 1" {
+	if got := git(t, j.Workspace, "log", "-1", "--format=%s", "ralph/mul"); got != "Add mul.txt" {
 		t.Errorf("the workspace's branch ends with %q, want the commit of iteration 1", got)
 	}
 	if got := git(t, j.Workspace, "show", "ralph/mul:mul.txt"); got != "mul" {

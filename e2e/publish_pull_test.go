@@ -111,8 +111,8 @@ func TestPublishTwoNights(t *testing.T) {
 		t.Errorf("second night: draft %t, title %q, %d pull requests, %s; want one, ready, Add mul, %s", p.Draft, p.Title, len(r.pulls(t)), p, want)
 	}
 	wants(t, "body", p.Body, "Completed", "/actions/runs/42", "/actions/runs/41")
-	if got := r.subjects(t, "ralph/mul"); !slices.Equal(got, []string{"ralph: iteration 1", "ralph: iteration 2"}) {
-		t.Errorf("commits = %q, want iterations 1 and 2: the second night counts on", got)
+	if got := r.subjects(t, "ralph/mul"); !slices.Equal(got, []string{"Add one", "Add two"}) {
+		t.Errorf("commits = %q, want those of both nights", got)
 	}
 	if got := r.tree(t, "ralph/mul"); !slices.Contains(got, "one") || !slices.Contains(got, "two") {
 		t.Errorf("files = %q, want one and two", got)

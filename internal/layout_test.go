@@ -30,6 +30,7 @@ var packages = map[string]struct {
 	"ralph":                 {nil, "the domain knows nobody"},
 	"lib/secret":            {nil, "everybody holds secrets"},
 	"run/rundir":            {[]string{"lib/atomicfile"}, "files of ours in the workspace, for whoever writes one"},
+	"run/lastrun":           {[]string{"ralph", "lib/atomicfile", "run/rundir"}, "what is known of the last run in a directory, for the commands that ask"},
 	"tasks/taskdir":         {[]string{"lib/atomicfile"}, "a task folder's signals and message bus; no domain in it"},
 	"sandbox/confine":       {nil, "what a child may touch; no domain in it"},
 	"sandbox/hosts":         {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
@@ -59,7 +60,8 @@ var packages = map[string]struct {
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
 	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
-	"cli/demo":              {[]string{"cli/demo/gitserver"}, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+	"cli/manual":            {[]string{"ralph"}, "completion and man page, from the command line's own model"},
+	"cli/demo":              {[]string{"cli/demo/gitserver", "sandbox/proc"}, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 	"cli/demo/gitserver":    {nil, "bare repositories over HTTP, for the demo and the tests' GitHub"},
 
 	"repo/printable":   {nil, "foreign text in errors of the git side"},
@@ -103,17 +105,18 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "inspect", "agent/install", "lib/lazyregexp", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "lib/lazyregexp", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/build":       {nil, "what a binary knows of itself"},
-	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "run", "actions", "lib/secret"}, "prints a run"},
+	"cli/resume":      {[]string{"config", "lib/lazyregexp", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
+	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

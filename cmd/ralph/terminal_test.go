@@ -26,7 +26,7 @@ echo '<response>DONE</response>'
 // honoured, and a pipe gets plain lines.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
-	const status, colour = "⏱ ", "\x1b[1m"
+	const status, colour = "· the agent's turn, running for ", "\x1b[1m"
 	for _, tc := range []struct {
 		name           string
 		env            []string

@@ -62,7 +62,7 @@ func attacks() []Attack {
 	var all []Attack
 	for _, list := range [][]Attack{
 		processAttacks(), privilegeAttacks(), fileAttacks(), runnerFileAttacks(), logAttacks(), linkAttacks(), leaverAttacks(), limitAttacks(),
-		networkAttacks(), proxyAttacks(), keyProxyAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), nameAttacks(), loopAttacks(),
+		networkAttacks(), proxyAttacks(), keyProxyAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), pageAttacks(), saidAttacks(), nameAttacks(), loopAttacks(),
 	} {
 		all = append(all, list...)
 	}

@@ -36,8 +36,8 @@ func leaverAttacks() []Attack {
 func limitAttacks() []Attack {
 	return []Attack{
 		{ID: "fork-bomb", In: "own", Wall: wallLimits, Tries: "start processes until there is no room for more", Seconds: 30, Script: `n=0; while [ $n -lt 700 ]; do sleep 60 & n=$((n+1)); done; sleep 0.3; ls -d /proc/[0-9]* | wc -l | { read c; echo "$c processes"; [ "$c" -gt 600 ]; }`},
-		{ID: "flood", In: "flood", Wall: wallLimits, Tries: "print 24 MB, so that memory overflows and nobody sees the end", Seconds: 60, Plant: `$RT flood 24`, Seen: []sign{ended(0), overflowed}, Always: "what it prints is the flood, whoever reads it"},
-		{ID: "flood-line", In: "flood", Wall: wallLimits, Tries: "print one line of 24 MB", Seconds: 60, Plant: `$RT flood 24 line`, Seen: []sign{logLarger(8 << 20), overflowed}},
+		{ID: "flood", In: "flood", Wall: wallLimits, Tries: "print 24 MB, so that memory overflows and nobody sees the end", Seconds: 60, Plant: `$RT flood 24`, Seen: []sign{ended(0), overflowed, pagedWhole}, Always: "what it prints is the flood, whoever reads it"},
+		{ID: "flood-line", In: "flood", Wall: wallLimits, Tries: "print one line of 24 MB", Seconds: 60, Plant: `$RT flood 24 line`, Seen: []sign{logLarger(8 << 20), overflowed, pagedWhole}},
 		{ID: "memory", In: "own", Wall: wallLimits, Tries: "take more memory than it may", Seconds: 40, Mortal: true, Script: `head -c 400000000 /dev/zero | tail -c 400000000 | wc -c | grep -q 400000000`},
 		{ID: "deep", In: "flood", Wall: wallLimits, Tries: "folders so deep that no path leads to the end of them", Seconds: 30, Plant: `for d in . "$HOME" "${TMPDIR:-/tmp}"; do (cd "$d"; perl -e 'for (1..150) { mkdir "deeper" x 10; chdir "deeper" x 10 or exit 1 }; open F, ">", "end"; print F "x"') || exit 1; done`, Seen: []sign{ended(0), slower(80)}, Always: "the folders are there, whoever looks at them"},
 		{ID: "pipes", In: "flood", Wall: wallRoot, Tries: "pipes that nobody writes to where ralph reads, so that it waits for ever", Seen: []sign{slower(80)},

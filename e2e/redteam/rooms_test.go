@@ -103,6 +103,7 @@ func rooms() []room {
 			inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN", "config": "patient.yml"}), loose: map[string]string{"pass-env": "RT_CANARY_NOTE", "secret-scan": "off"},
 			env: map[string]string{"RT_CANARY_TOKEN": handed, "RT_CANARY_NOTE": ""}, looseEnv: map[string]string{"RT_CANARY_TOKEN": "", "RT_CANARY_NOTE": handed}},
 		{name: "words", bare: true, speak: true, single: true, limit: time.Minute, inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN"}), env: map[string]string{"RT_CANARY_TOKEN": handed}},
+		{name: "said", bare: true, own: true, speak: true, limit: time.Minute, inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN"}), env: map[string]string{"RT_CANARY_TOKEN": handed}},
 		{name: "names", bare: true, speak: true, single: true, limit: time.Minute, inputs: text},
 		{name: "loop", own: true, speak: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"}},

@@ -69,6 +69,9 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		}
 		r.Mask(values...)
 		in.Output = output.NewActions(r, redact, cfg.Output)
+		if risks := risks(in); cfgErr == nil && len(risks) > 0 {
+			in.Output.Warn(unsafe(risks))
+		}
 	}
 	if eventErr != nil {
 		in.Output.Warn(eventErr.Error())

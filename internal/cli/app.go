@@ -17,6 +17,7 @@ import (
 
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/sandbox/confine"
@@ -72,23 +73,32 @@ func (a *app) environment() map[string]string {
 	return m
 }
 
-// commands is the command line.
+// commands is the command line, in the order of its help.
 type commands struct {
-	Action    actionCmd        `cmd:"" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*, loop, publish, report."`
-	Run       runCmd           `cmd:"" default:"withargs" help:"Run the agent loop in the current directory (the default command)."`
-	Plan      planCmd          `cmd:"" help:"Loop over the planning prompt until the plan is complete."`
-	Build     buildCmd         `cmd:"" help:"Loop over the building prompt until the plan is carried out."`
-	Prompt    promptCmd        `cmd:"" help:"Loop over a prompt file of your own."`
-	Supervise superviseCmd     `cmd:"" help:"Restart a command until its task folder holds a file DONE."`
-	Tasks     tasksCmd         `cmd:"" help:"Task lists in which every story is reviewed: set up, run, check, archive, split into jobs."`
-	Session   sessionCmd       `cmd:"" help:"Keep one agent session going until it prints its completion promise."`
-	Cancel    cancelCmd        `cmd:"" help:"End the session loop of this project."`
-	Hook      hookCmd          `cmd:"" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
-	Doctor    doctorCmd        `cmd:"" help:"Check what a run needs: agent, credentials, sandbox, git, token; say what to do about it."`
-	Init      initCmd          `cmd:"" help:"Set a project up: settings for 'ralph run', or files for 'ralph plan' and 'ralph build'."`
-	Demo      demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
+	Run       runCmd       `cmd:"" default:"withargs" group:"Work on a task:" help:"Run the agent loop in this directory (the default command)."`
+	Plan      planCmd      `cmd:"" group:"Work on a task:" help:"Loop over the planning prompt until the plan is complete."`
+	Build     buildCmd     `cmd:"" group:"Work on a task:" help:"Loop over the building prompt until the plan is carried out."`
+	Prompt    promptCmd    `cmd:"" group:"Work on a task:" help:"Loop over a prompt file of your own."`
+	Session   sessionCmd   `cmd:"" group:"Work on a task:" help:"Keep one agent session going until it prints its promise."`
+	Supervise superviseCmd `cmd:"" group:"Work on a task:" help:"Restart a command until its task folder holds a file DONE."`
+	Tasks     tasksCmd     `cmd:"" group:"Work on a task list:" help:"Task lists in which every story is reviewed."`
+
+	Status statusCmd `cmd:"" group:"The last run here:" help:"Tell what it is doing or did."`
+	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print its log, or follow it."`
+	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with it, after a limit, an interrupt or a kill."`
+	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the session or the task list of this project."`
+
+	Init       initCmd       `cmd:"" group:"Set up:" help:"Write settings for 'ralph run', or files for 'ralph plan'."`
+	Doctor     doctorCmd     `cmd:"" group:"Set up:" help:"Say what a run would lack, and what to do about it."`
+	Demo       demoCmd       `cmd:"" group:"Set up:" help:"Show the whole pipeline: no key, no network, no Docker."`
+	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a script that completes commands in bash, zsh or fish."`
+	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print the version."`
+
+	Action    actionCmd        `cmd:"" group:"For programs:" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*."`
+	Hook      hookCmd          `cmd:"" group:"For programs:" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
+	Complete  completeCmd      `cmd:"" hidden:""`
+	Man       manCmd           `cmd:"" hidden:""`
 	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
-	Version   versionCmd       `cmd:"" help:"Print the version."`
 	V         kong.VersionFlag `name:"version" short:"v" help:"Print the version and exit."`
 }
 
@@ -106,7 +116,6 @@ func (a *app) main() (code int) {
 			code = int(e)
 		}
 	}()
-	var cli commands
 	args := a.args
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
@@ -115,23 +124,7 @@ func (a *app) main() (code int) {
 	if help == fullHelp {
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--all" })
 	}
-	short := cli.arm(a, args, help == shortHelp)
-	parser, err := kong.New(&cli,
-		kong.Name("ralph"),
-		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
-		kong.Vars{"version": a.build.Version, "agents": strings.Join(starter.Agents(), ", ")},
-		kong.Writers(a.stdout, a.stderr),
-		kong.Exit(func(code int) { panic(exitPanic(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
-		kong.Help(func(o kong.HelpOptions, ctx *kong.Context) error {
-			err := kong.DefaultHelpPrinter(o, ctx)
-			if err == nil && short {
-				_, err = fmt.Fprintf(a.stdout, "\nThese are the flags that most runs need. For all of them: %s --help --all\n", helpCommand(ctx))
-			}
-			return err
-		}),
-		kong.Bind(a),
-	)
+	parser, err := a.parser(args, help == shortHelp)
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
 		return ralph.Invalid.ExitCode(false)
@@ -147,6 +140,29 @@ func (a *app) main() (code int) {
 		return ralph.Invalid.ExitCode(false)
 	}
 	return int(done)
+}
+
+// parser knows the commands, and the flags of the one that args choose; in a short help
+// not all of them are shown.
+func (a *app) parser(args []string, short bool) (*kong.Kong, error) {
+	var cli commands
+	shortened := cli.arm(a, args, short)
+	return kong.New(&cli,
+		kong.Name("ralph"),
+		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
+		kong.Vars{"version": a.build.Version, "agents": strings.Join(starter.Agents(), ", ")},
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(code int) { panic(exitPanic(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Help(func(o kong.HelpOptions, ctx *kong.Context) error {
+			err := kong.DefaultHelpPrinter(o, ctx)
+			if err == nil && shortened {
+				_, err = fmt.Fprintf(a.stdout, "\nThese are the flags that most runs need. For all of them: %s --help --all\n", helpCommand(ctx))
+			}
+			return err
+		}),
+		kong.Bind(a),
+	)
 }
 
 // What a command line asks for of the help.
@@ -206,6 +222,9 @@ func (c *commands) arm(a *app, args []string, short bool) (shortened bool) {
 	return short
 }
 
+// dashedValue is what kong says of a value that begins with a dash.
+var dashedValue = lazyregexp.New(`^(--?\S+): expected \S+ value but got "(.*)" \((?:short|long) flag\)`)
+
 // misuse says what is wrong with the command line, and where the right one is
 // explained. kong speaks of tokens where a person would speak of values.
 func misuse(err error) string {
@@ -216,6 +235,9 @@ func misuse(err error) string {
 	}
 	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(text, "(<EOL>)") {
 		text = flag + " needs a value"
+	}
+	if m := dashedValue.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("%s: %q begins like a flag: if it is the value, write %s=%s", m[1], m[2], m[1], m[2])
 	}
 	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
 		text, help = text+": unknown command; pass a task with --prompt", "ralph"

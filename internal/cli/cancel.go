@@ -15,7 +15,7 @@ import (
 
 // cancelCmd ends the session loops of a project.
 type cancelCmd struct {
-	ProjectDir string `name:"project-dir" placeholder:"PATH" help:"The project; where you are when it is not given."`
+	ProjectDir string `name:"project-dir" file:"" placeholder:"PATH" help:"The project; where you are when it is not given."`
 	Session    string `placeholder:"ID" help:"End the loop of this agent session only."`
 }
 

@@ -248,7 +248,7 @@ func accepted(t *testing.T, document, name string, with map[string]string, minut
 	}
 }
 
-// The flags of a command that loops are the inputs, but for those that it refuses.
+// The flags of a command that loops are the inputs, but for those that mean nothing there.
 func TestHelpListsInputs(t *testing.T) {
 	t.Parallel()
 	for mode, command := range map[string]string{
@@ -257,7 +257,7 @@ func TestHelpListsInputs(t *testing.T) {
 		text := help(t, strings.Fields(command)...)
 		for _, in := range config.Inputs() {
 			listed := regexp.MustCompile(`(?m)^ +(-\w, )?--(\[no-\])?` + in.Name + `\b($|[^-])`).MatchString(text)
-			if want := !in.NoFlag && !config.Refuses(mode, in.Name); listed != want {
+			if want := config.Listed(mode, in); listed != want {
 				t.Errorf("ralph %s --help lists --%s: %v, want %v", command, in.Name, listed, want)
 			}
 		}
@@ -269,7 +269,7 @@ func TestHelpIsShort(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{"run", "plan", "build", "prompt", "supervise", "tasks run", "session", "doctor"} {
 		short, full := printed(t, append(strings.Fields(command), "--help")), help(t, strings.Fields(command)...)
-		if n := strings.Count(short, "\n"); n > 130 || 2*n > strings.Count(full, "\n") {
+		if n := strings.Count(short, "\n"); n > 65 || 2*n > strings.Count(full, "\n") {
 			t.Errorf("ralph %s --help has %d lines, and with --all %d", command, n, strings.Count(full, "\n"))
 		}
 		if want := "For all of them: ralph " + command + " --help --all\n"; !strings.HasSuffix(short, want) {
@@ -287,7 +287,7 @@ func TestDocumentedCommands(t *testing.T) {
 	commands := map[string]string{"": help(t)}
 	for _, name := range []string{
 		"run", "plan", "build", "prompt", "supervise", "tasks", "tasks init", "tasks run", "tasks check", "tasks archive", "tasks matrix",
-		"session", "cancel", "hook", "init", "doctor", "action", "demo", "version",
+		"session", "status", "logs", "resume", "cancel", "hook", "init", "doctor", "completion", "action", "demo", "version",
 	} {
 		commands[name] = help(t, strings.Fields(name)...)
 	}

@@ -1,19 +1,19 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
+	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
@@ -60,7 +60,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	redact := own.Redactor(cfg, a.environ)
 	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
 	defer cancel()
-	ctx, stop := stoppable(ctx)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
 		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(), Redactor: redact,
@@ -71,13 +71,13 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		return nil
 	}
 	for i, row := range rows {
-		rows[i].Found, rows[i].Advice = clean(redact, row.Found), clean(redact, row.Advice)
+		rows[i].Found, rows[i].Advice = output.Clean(redact, row.Found), output.Clean(redact, row.Advice)
 	}
 	if slices.ContainsFunc(rows, func(f run.Check) bool { return f.Status == run.StatusFail }) {
 		*done = exit(ralph.Invalid.ExitCode(false))
 	}
 	if c.JSON {
-		return printJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
+		return output.DoctorJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
 	}
 	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
 	color := tty && a.getenv("NO_COLOR") == ""
@@ -87,18 +87,6 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	case "never":
 		color = false
 	}
-	_, err = a.stdout.WriteString(doctorTable(rows, color))
+	_, err = a.stdout.WriteString(output.DoctorTable(rows, color))
 	return err
-}
-
-func printJSON(w io.Writer, version, agent string, rows []run.Check) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		Version string      `json:"version"`
-		Agent   string      `json:"agent"`
-		Status  run.Status  `json:"status"`
-		Checks  []run.Check `json:"checks"`
-	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
 }

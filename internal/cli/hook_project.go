@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -112,12 +113,25 @@ func ours(dir, name string) bool {
 	return ok && owner.Uid == there.Uid
 }
 
-// readPlain reads a whole file that is one: no link, and nothing that blocks.
-func readPlain(path string, most int64) ([]byte, error) {
+// openPlain opens a file that is one: no link, and nothing that blocks.
+func openPlain(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, fmt.Errorf("%s is a symbolic link: it has to be a file", filepath.Base(path))
 	} else if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		_ = f.Close()
+		return nil, cmp.Or(err, error(&fs.PathError{Op: "read", Path: path, Err: errors.New("it has to be a file")}))
+	}
+	return f, nil
+}
+
+// readPlain reads a whole file that openPlain opens.
+func readPlain(path string, most int64) ([]byte, error) {
+	f, err := openPlain(path)
+	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
@@ -129,8 +143,6 @@ func readOpen(f *os.File, most int64) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: errors.New("it has to be a file")}
 	case info.Size() > most:
 		return nil, fmt.Errorf("%s is larger than %d MiB", filepath.Base(f.Name()), most>>20)
 	}

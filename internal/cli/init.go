@@ -23,11 +23,11 @@ import (
 // preset.
 type initCmd struct {
 	Yes                bool     `short:"y" help:"Ask nothing: use the flags, what is found in the project, and the defaults."`
-	Agent              string   `placeholder:"CMD" help:"Agent command. Default: the first of ${agents} on PATH."`
+	Agent              string   `aliases:"agent-command" placeholder:"CMD" help:"Agent command. Default: the first of ${agents} on PATH."`
 	AgentFlags         string   `placeholder:"A,B" help:"Flags of the agent, separated by commas."`
 	MaxIterations      string   `placeholder:"N" help:"Maximum number of iterations. Default: 10."`
 	CompletionResponse string   `placeholder:"TEXT" help:"What the agent answers when it is done. Default: DONE."`
-	Guardrail          []string `sep:"none" placeholder:"CMD" help:"Command that must pass; may be repeated. Default: the checks found in the project."`
+	Guardrails         []string `aliases:"guardrail" sep:"none" placeholder:"CMD" help:"Command that must pass; may be repeated. Default: the checks found in the project."`
 	NoGuardrails       bool     `help:"No guardrails, even if checks are found in the project."`
 	SCMCommand         string   `name:"scm-command" placeholder:"CMD" help:"Version control command, such as git."`
 	SCMTasks           string   `name:"scm-tasks" placeholder:"A,B" help:"What it does when the guardrails pass, such as commit,push."`
@@ -39,7 +39,7 @@ type initCmd struct {
 func (initCmd) Help() string {
 	return `Examples:
   ralph init
-  ralph init --yes --agent claude --agent-flags=--model,opus --guardrail "make test"
+  ralph init --yes --agent claude --agent-flags=--model,opus --guardrails "make test"
   ralph init --preset ralph-loop
 
 It writes .ralph/settings.json, which 'ralph run' reads. Guardrails are proposed from make targets, package.json,
@@ -168,10 +168,10 @@ func (c *initCmd) script(a *app, folder *starter.Folder, found starter.Proposal)
 	if c.CompletionResponse != "" {
 		s.CompletionResponse = c.CompletionResponse
 	}
-	for _, command := range c.Guardrail {
+	for _, command := range c.Guardrails {
 		s.Guardrails = append(s.Guardrails, starter.Guardrail{Command: command, FailAction: starter.Append})
 	}
-	if len(c.Guardrail) == 0 && !c.NoGuardrails {
+	if len(c.Guardrails) == 0 && !c.NoGuardrails {
 		s.Guardrails = append(s.Guardrails, found.Guardrails...)
 	}
 	if c.SCMCommand != "" {
@@ -219,8 +219,8 @@ func (c *initCmd) trim() {
 	for _, text := range []*string{&c.Agent, &c.MaxIterations, &c.CompletionResponse, &c.SCMCommand} {
 		*text = strings.TrimSpace(*text)
 	}
-	for i, command := range c.Guardrail {
-		c.Guardrail[i] = strings.TrimSpace(command)
+	for i, command := range c.Guardrails {
+		c.Guardrails[i] = strings.TrimSpace(command)
 	}
 }
 
@@ -234,7 +234,7 @@ func (c *initCmd) problems() []string {
 	}
 	given := map[string]bool{
 		"--agent": c.Agent != "", "--agent-flags": c.AgentFlags != "", "--max-iterations": c.MaxIterations != "",
-		"--completion-response": c.CompletionResponse != "", "--guardrail": len(c.Guardrail) > 0, "--no-guardrails": c.NoGuardrails,
+		"--completion-response": c.CompletionResponse != "", "--guardrails": len(c.Guardrails) > 0, "--no-guardrails": c.NoGuardrails,
 		"--scm-command": c.SCMCommand != "", "--scm-tasks": c.SCMTasks != "",
 	}
 	for _, flag := range slices.Sorted(maps.Keys(given)) {
@@ -260,15 +260,15 @@ func (c *initCmd) problems() []string {
 		wrong("--max-iterations", c.MaxIterations, err)
 	}
 	wrong("--completion-response", c.CompletionResponse, errors.Join(starter.Line(c.CompletionResponse), starter.Completion(c.CompletionResponse)))
-	for _, command := range c.Guardrail {
+	for _, command := range c.Guardrails {
 		err := starter.Line(command)
 		if command == "" {
 			err = errors.New("give a command")
 		}
-		wrong("--guardrail", command, err)
+		wrong("--guardrails", command, err)
 	}
-	if c.NoGuardrails && len(c.Guardrail) > 0 {
-		list = append(list, "flag --no-guardrails: it contradicts --guardrail")
+	if c.NoGuardrails && len(c.Guardrails) > 0 {
+		list = append(list, "flag --no-guardrails: it contradicts --guardrails")
 	}
 	wrong("--scm-command", c.SCMCommand, starter.Words(c.SCMCommand))
 	wrong("--scm-tasks", c.SCMTasks, starter.Line(c.SCMTasks))

@@ -47,6 +47,16 @@ type localRun struct {
 	flags   map[string]string
 	words   map[string]string // what people call flags that they gave as words, by flag
 	verbose bool
+	opening string // the first line; empty: none
+}
+
+// sources are what the configuration of a local run is read from.
+func (a *app) sources(workspace string, d localRun) config.LoadOptions {
+	return config.LoadOptions{
+		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
+		Mode: d.mode, Local: true, Home: a.home(workspace), Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
+		Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
+	}
 }
 
 // runLocally loads what was configured and runs the pipeline in the current
@@ -56,23 +66,25 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	if err != nil {
 		return err
 	}
-	home := a.home(workspace)
-	cfg, err := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
-		Mode: d.mode, Local: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
-	})
+	sources := a.sources(workspace, d)
+	cfg, err := config.Load(sources)
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)
+	var verbose []string // below what is unsafe
 	if d.verbose {
 		for _, name := range cfg.Loaded {
-			fmt.Fprintln(a.stderr, redact.Text(logs.LoadingSettings(name)))
+			verbose = append(verbose, logs.LoadingSettings(name))
 		}
+		verbose = append(verbose, logs.VerboseLines(cfg.Redacted())...)
 	}
 	problems := config.ErrorLines(err)
 	if cfg.Prompt.Variables != nil {
 		problems = append(problems, config.ErrorLines(gitdir.Check(workspace))...)
 	}
 	if len(problems) > 0 {
+		for _, line := range verbose[:min(len(cfg.Loaded), len(verbose))] {
+			fmt.Fprintln(a.stderr, redact.Text(line))
+		}
 		for _, line := range problems {
 			fmt.Fprintln(a.stderr, "ralph:", line)
 		}
@@ -82,16 +94,14 @@ func (a *app) runLocally(d localRun, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	if d.verbose {
-		for _, line := range logs.VerboseLines(cfg.Redacted()) {
-			fmt.Fprintln(a.stderr, redact.Text(line))
-		}
-	}
 	in := &run.Input{
-		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(),
-		Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
+		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace,
+		Site: a.localSite(), Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
-	for _, line := range openingLines(in) {
+	if d.opening != "" {
+		in.Output.Aside(d.opening)
+	}
+	for _, line := range append(openingLines(in), verbose...) {
 		in.Output.Aside(line)
 	}
 	if d.verbose {
@@ -174,7 +184,7 @@ type buildCmd struct {
 
 type promptCmd struct {
 	localFlags
-	File       string `arg:"" name:"file" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
+	File       string `arg:"" name:"file" file:"" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
 	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/claude"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
@@ -27,9 +28,9 @@ func openingLines(in *run.Input) []string {
 	var lines []string
 	switch risks, limit := risks(in), unlimited(in); {
 	case len(risks) > 0 && limit != "":
-		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+"; "+limit+".")
+		lines = append(lines, unsafe(append(risks, limit)))
 	case len(risks) > 0:
-		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+".")
+		lines = append(lines, unsafe(risks))
 	case limit != "":
 		lines = append(lines, "Unlimited: "+limit+".")
 	}
@@ -47,6 +48,9 @@ func openingLines(in *run.Input) []string {
 	}
 	return lines
 }
+
+// unsafe is a line of what is.
+func unsafe(risks []string) string { return "Unsafe: " + strings.Join(risks, "; ") + "." }
 
 // unread names the configuration and the template of a loop that lie at the top of
 // the project, where nothing reads them; empty when there are none.
@@ -118,6 +122,10 @@ func agentWords(cfg config.Config) agent.Options {
 // risks are the ways in which nothing holds the agent, or checks what it does.
 func risks(in *run.Input) []string {
 	var risks []string
+	auto, guardrails, who, on := ralph.Option(false, "isolation", "auto"), "guardrails", "", ""
+	if in.Runner == nil {
+		auto, guardrails, who, on = ralph.Option(true, "isolation", "auto"), "--guardrails", "as you, ", " on Linux"
+	}
 	own, docker := in.Isolation(in.Config)
 	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
 	switch unasked := agent.Unasked(agentWords(in.Config)); {
@@ -125,14 +133,14 @@ func risks(in *run.Input) []string {
 	case unasked && docker != "" && in.Config.Agent.Name == "claude":
 		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
 	case unasked:
-		risks = append(risks, in.Config.Agent.Name+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
+		risks = append(risks, in.Config.Agent.Name+" runs "+who+"without a sandbox and without asking for permission ("+auto+" adds a sandbox"+on+")")
 	case catalog.Of(in.Config.Agent.Name).Own():
-		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
+		risks = append(risks, "the agent runs "+who+"without a sandbox ("+auto+" adds one"+on+")")
 	default:
-		risks = append(risks, in.Config.Agent.Name+" runs as you, restricted only by its own permissions (--isolation auto adds a sandbox on Linux)")
+		risks = append(risks, in.Config.Agent.Name+" runs "+who+"restricted only by its own permissions ("+auto+" adds a sandbox"+on+")")
 	}
 	if len(in.Config.Checks.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
-		risks = append(risks, "no guardrails check its work (--guardrails)")
+		risks = append(risks, "no guardrails check its work ("+guardrails+")")
 	}
 	return risks
 }
@@ -140,7 +148,8 @@ func risks(in *run.Input) []string {
 // unlimited is what a run may spend that has neither a budget nor a deadline;
 // empty when it has one of them.
 func unlimited(in *run.Input) string {
-	if in.Config.Limits.Cost > 0 || in.Config.Limits.Tokens > 0 || in.Config.Limits.Duration > 0 {
+	limits, uncounted := in.Config.Limits, in.Config.Uncounted()
+	if limits.Duration > 0 || !uncounted && (limits.Cost > 0 || limits.Tokens > 0) {
 		return ""
 	}
 	limit := "no limit on cost or time"
@@ -149,6 +158,9 @@ func unlimited(in *run.Input) string {
 		limit = "no limit on iterations, cost or time"
 	case n > 1:
 		limit = fmt.Sprintf("up to %d iterations, with no limit on cost or time", n)
+	}
+	if uncounted {
+		return limit + " (--max-duration)"
 	}
 	return limit + " (--max-cost-usd, --max-duration)"
 }

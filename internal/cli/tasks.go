@@ -9,17 +9,17 @@ import (
 
 // tasksCmd are the commands about a task list.
 type tasksCmd struct {
-	Init    tasksInitCmd    `cmd:"" help:"Make the folder of a task list: requirements, stories, progress, prompt."`
-	Run     tasksRunCmd     `cmd:"" help:"Work through the task list: implement, review, fix, review again."`
-	Check   tasksCheckCmd   `cmd:"" help:"List every problem of the task list, for CI and editors."`
-	Archive tasksArchiveCmd `cmd:"" help:"Archive a finished list with a summary, and start a new one."`
-	Matrix  tasksMatrixCmd  `cmd:"" help:"Print the stories that are ready now as a matrix of GitHub Actions, for parallel jobs."`
+	Init    tasksInitCmd    `cmd:"" help:"Make the folder of a task list."`
+	Run     tasksRunCmd     `cmd:"" help:"Work through a list: implement, review, fix, review again."`
+	Check   tasksCheckCmd   `cmd:"" help:"List every problem of a list, for CI and editors."`
+	Archive tasksArchiveCmd `cmd:"" help:"Archive a finished list with a summary, and start anew."`
+	Matrix  tasksMatrixCmd  `cmd:"" help:"Print the stories that are ready as a matrix of jobs."`
 }
 
 // tasksPlace is where a task list lies.
 type tasksPlace struct {
-	ProjectDir string `short:"d" default:"." placeholder:"PATH" help:"The project. Default: the current directory."`
-	RalphDir   string `default:"ralph" placeholder:"PATH" help:"The folder of the list, in the project. Default: ralph."`
+	ProjectDir string `short:"d" default:"." file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
+	RalphDir   string `default:"ralph" file:"" placeholder:"PATH" help:"The folder of the list, in the project. Default: ralph."`
 }
 
 func (p tasksPlace) open() (*tasks.Folder, error) { return tasks.OpenFolder(p.ProjectDir, p.RalphDir) }

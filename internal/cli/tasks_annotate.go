@@ -24,16 +24,6 @@ func (a *app) inWorkspace(path string) string {
 	return path
 }
 
-// escapeMessage and escapeProperty write foreign text into a command of the
-// runner (actions/toolkit, packages/core/src/command.ts).
-func escapeMessage(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
-}
-
-func escapeProperty(s string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
-}
-
 // plainLine is our own words with foreign ones in them, as a line that neither a
 // terminal nor a runner obeys.
 func plainLine(s string) string {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -68,7 +69,7 @@ func (c *tasksCheckCmd) Run(a *app, done *exit) error {
 		return enc.Encode(found)
 	case "github":
 		for _, p := range found.Problems {
-			fmt.Fprintln(a.stdout, p.annotation(a.inWorkspace(found.File)))
+			fmt.Fprintln(a.stdout, actions.Annotation(p.Severity, a.inWorkspace(found.File), p.Line, p.Column, p.Text))
 		}
 	default:
 		for _, p := range found.Problems {
@@ -146,15 +147,6 @@ func (l checkedLine) text(file string) string {
 		return plainLine(fmt.Sprintf("%s:%d:%d: %s", file, l.Line, l.Column, text))
 	}
 	return plainLine(file + ": " + text)
-}
-
-// annotation is a problem as a command of the Actions runner.
-func (l checkedLine) annotation(file string) string {
-	place := "file=" + escapeProperty(file)
-	if l.Line > 0 {
-		place += fmt.Sprintf(",line=%d,col=%d", l.Line, l.Column)
-	}
-	return fmt.Sprintf("::%s %s::%s", l.Severity, place, escapeMessage(l.Text))
 }
 
 // summary is what is left to do, in a line.

@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/org/ralph-action/internal/actions"
 )
 
 // tasksMatrixCmd prints what can be worked on at the same time.
@@ -41,7 +43,7 @@ func (c *tasksMatrixCmd) Run(a *app) error {
 		return err
 	}
 	if c.Output {
-		if err := a.stepOutputs("matrix", string(matrix), "jobs", strconv.Itoa(jobs)); err != nil {
+		if err := actions.StepOutputs(a.getenv("GITHUB_OUTPUT"), "matrix", string(matrix), "jobs", strconv.Itoa(jobs)); err != nil {
 			return err
 		}
 	}

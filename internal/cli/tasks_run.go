@@ -10,7 +10,7 @@ import (
 // tasksRunCmd is the loop of seed 003.
 type tasksRunCmd struct {
 	localFlags
-	ProjectDir string `short:"d" placeholder:"PATH" help:"The project. Default: the current directory."`
+	ProjectDir string `short:"d" file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
 	Sandbox    bool   `help:"Require a Docker Sandbox. Default: use one if available."`
 	NoSandbox  bool   `help:"Run the agent directly, with a hook that refuses dangerous commands."`
 }
@@ -20,15 +20,12 @@ func (tasksRunCmd) Help() string {
 	return `Example:
   ralph tasks run -n 20 --review-model opus
 
-Each iteration is one step for one story of ralph/tasks.json, with a fresh context: implement, review, or fix what
-the review found. A story is done when a review approved it. verifyCommands of the list are guardrails. 'ralph
-tasks init' makes the folder, 'ralph tasks check' checks the list.
+Each iteration is one step for one story of ralph/tasks.json: implement, review, or fix. A story is done when a review
+approved it. A run that is started again goes on where the list stands. The agent commits; with --commit each-iteration
+ralph does, on branchName of the list.
 
-The agent commits, on the branch that is checked out; with --commit each-iteration ralph does, on branchName of
-the list. A run that is started again goes on where the list stands.
-
-Exit code: 0 every story is done; 1 a limit was reached, or no review came to a verdict that counts; 2 the list, a flag or the
-agent is wrong, or another loop runs; 4 the agent failed; 5 a commit failed; 130 ended by a signal or 'ralph cancel'.`
+Exit code: 0 every story is done; 1 a limit, or no valid review; 2 the list, a flag or the agent is wrong; 4 the agent failed;
+5 a commit failed; 130 ended by a signal or 'ralph cancel'.`
 }
 
 // Run works through the task list.

@@ -21,8 +21,8 @@ type Flags struct {
 }
 
 // NewFlags declares the flags of a mode's command; nothing is set. defaults are
-// the command's own, as in [LoadOptions], for the help. With short, the help lists
-// those only that most users of the mode need.
+// the command's own, as in [LoadOptions], for the help. With short, that is one
+// short list of what most users of the mode need.
 func NewFlags(mode string, defaults map[string]string, short bool) Flags {
 	var fields []reflect.StructField
 	letters := map[string]rune{}
@@ -40,19 +40,43 @@ func NewFlags(mode string, defaults map[string]string, short bool) Flags {
 			letters[in.Name] = in.Short
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
+		help, hidden := flagHelp(in), !Listed(mode, in)
+		if short {
+			help, hidden, in.Group = briefHelp(in), hidden || !brief(mode, in), ""
+		}
+		if _, ok := own[in.Name]; ok && in.Short == 'm' {
+			help += " Elsewhere -m is --max-iterations."
+		}
 		for _, name := range in.names() {
 			fields = append(fields, reflect.StructField{
 				Name: fieldName(name),
 				Type: fieldType(in),
-				Tag:  fieldTag(in, name, name != in.Name || Refuses(mode, in.Name) || short && !in.Core && in.Group != groupOf[mode]),
+				Tag:  fieldTag(in, name, help, hidden || name != in.Name),
 			})
 		}
 	}
 	return Flags{reflect.New(reflect.StructOf(fields)), letters}
 }
 
-// groupOf is the group of inputs that are the mode's own.
-var groupOf = map[string]string{ModeSupervise: groupSupervision, ModeTasks: groupTasks}
+// Listed reports whether the mode's --help has an input: not what it refuses, what only
+// an event can mean, and what has no effect.
+func Listed(mode string, in Input) bool {
+	return !in.NoFlag && !Refuses(mode, in.Name) && in.Group != groupTrigger && in.Name != "poll-interval"
+}
+
+// brief reports whether an input stands in the short help of a mode.
+func brief(mode string, in Input) bool {
+	names := []string{"agent", "model", "max-iterations", "guardrails", "max-cost-usd", "max-duration", "isolation", "commit"}
+	switch mode {
+	case ModeRun:
+		names = append(names, "prompt", "prompt-file", "on-incomplete", "setup", "allowed-hosts", "branch")
+	case ModeSupervise:
+		names = []string{"agent", "guardrails", "max-restarts", "task-dir", "child-wait-timeout", "delay", "max-duration", "isolation"}
+	case ModeTasks:
+		return in.Group == groupTasks || slices.Contains(names, in.Name)
+	}
+	return slices.Contains(names, in.Name)
+}
 
 // Target is the pointer to a struct with kong's tags. Flags that were not
 // given stay nil in it.
@@ -127,8 +151,11 @@ func fieldType(in Input) reflect.Type {
 // fieldTag describes the flag to kong. Another name is a flag of its own, which
 // --help does not list: kong's aliases do not tell which name was typed. What the
 // mode refuses is hidden as well, and still read, so that the error says why.
-func fieldTag(in Input, name string, hidden bool) reflect.StructTag {
-	tag := "name:" + strconv.Quote(name) + " help:" + strconv.Quote(flagHelp(in)) + " group:" + strconv.Quote(in.Group)
+func fieldTag(in Input, name, help string, hidden bool) reflect.StructTag {
+	tag := "name:" + strconv.Quote(name) + " help:" + strconv.Quote(help)
+	if in.Group != "" {
+		tag += " group:" + strconv.Quote(in.Group)
+	}
 	if hidden {
 		tag += ` hidden:""`
 	}
@@ -139,9 +166,15 @@ func fieldTag(in Input, name string, hidden bool) reflect.StructTag {
 		tag += " placeholder:" + strconv.Quote(in.Placeholder)
 	}
 	switch in.Kind {
+	case Choice: // kong must not know: the error is the configuration's
+		tag += " values:" + strconv.Quote(strings.Join(in.Enum, ","))
+	case Path:
+		tag += ` file:""`
 	case Bool:
 		tag += ` negatable:""`
-	case Lines, Names, GuardrailList:
+	case GuardrailList: // `ralph init` had another word for it
+		tag += ` sep:"none" aliases:"guardrail"`
+	case Lines, Names:
 		tag += ` sep:"none"`
 	}
 	return reflect.StructTag(tag)
@@ -160,6 +193,23 @@ func flagHelp(in Input) string {
 	return help
 }
 
+// briefHelp is the first clause of the help, with the values of a choice.
+func briefHelp(in Input) string {
+	help := strings.TrimPrefix(strings.ReplaceAll(in.Help, "`", ""), "Mode tasks: ")
+	if end := strings.IndexAny(help, ".:;"); end > 0 {
+		help = help[:end]
+	}
+	help, _, _ = strings.Cut(help, ", such as")
+	if len(in.Enum) > 0 {
+		help += ": " + strings.Join(in.Enum, ", ")
+	}
+	help += "."
+	if d := in.defaultText(); d != "" {
+		help += " Default: " + strings.TrimSuffix(d, ".") + "."
+	}
+	return help
+}
+
 func (in Input) defaultText() string {
 	switch {
 	case in.Default == "0" && in.Zero != "":
@@ -167,5 +217,5 @@ func (in Input) defaultText() string {
 	case in.Default != "":
 		return in.Default
 	}
-	return in.DefaultDoc
+	return strings.ReplaceAll(in.DefaultDoc, "`", "")
 }

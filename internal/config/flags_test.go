@@ -41,6 +41,7 @@ func TestFlags(t *testing.T) {
 		{"-p|do it|-m|3|-c|DONE", map[string]string{"prompt": "do it", "max-iterations": "3", "completion-token": "DONE"}},
 		{"-f|task.md|--max-cost-usd=2.50", map[string]string{"prompt-file": "task.md", "max-cost-usd": "2.50"}},
 		{"--dry-run|--no-squash", map[string]string{"dry-run": "true", "squash": "false"}},
+		{"--guardrail|go vet", map[string]string{"guardrails": "go vet"}},
 		{"--guardrails|go test ./... -run 'A,B'|--guardrails|go vet", map[string]string{"guardrails": "go test ./... -run 'A,B'\ngo vet"}},
 		{"--labels|a,b|--labels|c", map[string]string{"labels": "a,b\nc"}},
 		{"--push|true|--draft=false", map[string]string{"push": "true", "draft": "false"}},
@@ -69,7 +70,7 @@ func TestFlagsFollowTable(t *testing.T) {
 		if in.Name == "isolation" {
 			in.Default = "off" // the command's own
 		}
-		hidden := in.NoFlag || config.Refuses(config.ModeRun, in.Name)
+		hidden := !config.Listed(config.ModeRun, in)
 		name := "--" + in.Name
 		if in.Kind == config.Bool {
 			name = "--[no-]" + in.Name
@@ -82,6 +83,19 @@ func TestFlagsFollowTable(t *testing.T) {
 		}
 		if in.Default != "" && !hidden && !strings.Contains(help, "Default: "+strings.TrimSuffix(in.Default, ".")) {
 			t.Errorf("--help does not name the default of %s", in.Name)
+		}
+	}
+	for _, listed := range []struct {
+		mode, name string
+		want       bool
+	}{
+		{config.ModeRun, "guardrails", true}, {config.ModeRun, "use-event", false}, {config.ModeSupervise, "poll-interval", false},
+		{config.ModeRun, "story", false}, {config.ModeTasks, "story", true}, {config.ModePrompt, "prompt", false},
+	} {
+		for _, in := range config.Inputs() {
+			if got := config.Listed(listed.mode, in); in.Name == listed.name && got != listed.want {
+				t.Errorf("Listed(%q, %q) = %v, want %v", listed.mode, in.Name, got, listed.want)
+			}
 		}
 	}
 	if _, _, err := parse(t, "--github-token=x"); err == nil {

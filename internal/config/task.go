@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -66,4 +67,15 @@ func readTask(workspace, path string) ([]byte, error) {
 // the run: a prompt, or one that the mode brings.
 func (c Config) HasTask() bool {
 	return c.Prompt.Text != "" || c.Prompt.File != "" || !takesEvent(c.Mode)
+}
+
+// Uncounted reports whether the agent's output, plain text, says neither cost nor tokens.
+func (c Config) Uncounted() bool { return c.Agent.Name == "text" || c.Output.Format == "text" }
+
+// Files are what configuration and task were read from, as people would name them.
+func (c Config) Files() []string {
+	if c.Prompt.File == "" {
+		return c.Loaded
+	}
+	return append(slices.Clone(c.Loaded), c.Prompt.File)
 }

@@ -33,8 +33,9 @@ var (
 func ReadSaid(message string) Said {
 	change := tagged(changeTag, message)
 	title, description, _ := strings.Cut(change, "\n")
+	commit, _, _ := strings.Cut(tagged(commitTag, changeTag.ReplaceAllString(message, "")), "\n")
 	return Said{
-		Commit:      firstBytes(strings.Join(strings.Fields(tagged(commitTag, changeTag.ReplaceAllString(message, ""))), " "), saidLine),
+		Commit:      firstBytes(strings.TrimSpace(commit), saidLine),
 		Title:       firstBytes(strings.TrimSpace(strings.Trim(title, "#* \t")), saidLine),
 		Description: firstBytes(strings.TrimSpace(description), saidText),
 	}

@@ -15,7 +15,7 @@ func TestReadSaid(t *testing.T) {
 		words   string
 	}{
 		"nothing": {"All done.\n\n<promise>COMPLETE</promise>", ralph.Said{}, "All done."},
-		"a turn":  {"Half of it.\n<commit>Round\n half up</commit>", ralph.Said{Commit: "Round half up"}, "Half of it."},
+		"a turn":  {"Half of it.\n<commit>\nRound half up\n\nSigned-off-by: M</commit>", ralph.Said{Commit: "Round half up"}, "Half of it."},
 		"all": {
 			"Done.\n\n<commit>Round half up</commit>\n\n<change>\n# Round prices half up\n\nPrices were **cut**.\n\n- now rounded\n</change>\n<promise>COMPLETE</promise>\n",
 			ralph.Said{Commit: "Round half up", Title: "Round prices half up", Description: "Prices were **cut**.\n\n- now rounded"}, "Done.",

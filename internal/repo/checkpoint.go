@@ -121,11 +121,10 @@ func (r *Repo) advance(s *snapshot, tip, tree plumbing.Hash) (ralph.Commit, erro
 }
 
 // PushCheckpoint pushes the last commit of Checkpoint or CheckpointOwn, and returns it
-// with what became of it: the zero Commit, but for PushError, when the server refused
-// all that was in it. A push that failed is told in the Commit and tried again with the
-// next one. Work, Judging, Seen and LeftOut may be called while it goes on, and
-// nothing else. The workspace is not touched: what the server refused a part of is
-// brought there by the next Snapshot or Push.
+// with what became of it: the zero Commit, but for PushError, when the server refused all
+// of it. A push that failed is told in the Commit and tried again with the next. Only Work,
+// Judging, Seen and LeftOut may be called while it goes on. The workspace is not touched:
+// the next Snapshot or Push brings it to what the server left of the commit.
 func (r *Repo) PushCheckpoint(ctx context.Context, c ralph.Commit) ralph.Commit {
 	err := r.push(ctx)
 	c.Pushing = false
@@ -140,8 +139,8 @@ func (r *Repo) PushCheckpoint(ctx context.Context, c ralph.Commit) ralph.Commit 
 	return c
 }
 
-// push brings the branch on the server to its tip. Where the server refuses a part of
-// it, the tip is another one then.
+// push brings the branch on the server to its tip, which is another one where the server
+// refused a part.
 func (r *Repo) push(ctx context.Context) error {
 	tip := r.branch.Tip
 	err := r.branch.Push(ctx)
@@ -154,16 +153,12 @@ func (r *Repo) push(ctx context.Context) error {
 // leaveReplaced brings the workspace to what a push made of the commit that is checked
 // out there, unless the agent has gone on from it.
 func (r *Repo) leaveReplaced(ctx context.Context) {
-	if r.replaced.IsZero() {
+	old := r.replaced
+	if r.replaced = plumbing.ZeroHash; old.IsZero() {
 		return
 	}
-	old := r.replaced
-	r.replaced = plumbing.ZeroHash
-	head, err := r.tree.Head(ctx)
-	if err != nil || head != old {
-		return // what the agent made of it is published as one commit
-	}
-	if c, err := r.store.Commit(old); err == nil {
+	c, err := r.store.Commit(old)
+	if head, gone := r.tree.Head(ctx); err == nil && gone == nil && head == old { // else what the agent made of it is published as one commit
 		r.catchUp(ctx, &snapshot{head: old, parent: old, tree: c.TreeHash, public: r.branch.TipTree})
 	}
 }

@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -68,6 +69,49 @@ func TestPatchAppliesWithGit(t *testing.T) {
 	git(t, other, "add", "-A")
 	git(t, dir, "add", "-A")
 	equal(t, "tree", git(t, other, "write-tree"), git(t, dir, "write-tree"))
+}
+
+// What an iteration changed is shown whatever became of it: committed, not committed, or
+// pushed; a small change in a file that is longer than the patch may be, too.
+func TestDiffsOfSnapshots(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	long := strings.Repeat("a line of a long file\n", 20_000)
+	f.seed(t, map[string]string{"a.txt": "a\n", "long.txt": long})
+	dir := f.checkout(t, true)
+	write(t, filepath.Join(dir, "dirt.txt"), "not the agent's\n")
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "a.txt"), "b\n")
+	write(t, filepath.Join(dir, "bin"), "\x00")
+	first, _ := r.checkpoint(t)
+	write(t, filepath.Join(dir, "long.txt"), long+"one more\n")
+	second := r.snapshot(t)
+	write(t, filepath.Join(dir, "much.txt"), long)
+	third := r.snapshot(t)
+	if second.Before != first.After || third.Before != second.Before || first.Before == first.After {
+		t.Errorf("trees = %s %s, %s %s, %s %s: want each from the last commit", first.Before, first.After, second.Before, second.After, third.Before, third.After)
+	}
+	got, err := r.Diffs(t.Context(), [][2]string{{first.Before, first.After}, {second.Before, second.After}, {second.After, third.After}}, 64<<10)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("Diffs() = %d, %v, want 3", len(got), err)
+	}
+	for i, want := range []string{
+		"# not in this patch: bin: not text, 1 bytes\ndiff --git a/a.txt b/a.txt\n",
+		"diff --git a/long.txt b/long.txt\n",
+		"# not in this patch: much.txt: too long\n",
+	} {
+		if !strings.HasPrefix(string(got[i]), want) || len(got[i]) > 64<<10 || strings.Contains(string(got[i]), "dirt") {
+			t.Errorf("patch %d = %.300q, want it to begin %q", i+1, got[i], want)
+		}
+	}
+	if !strings.HasSuffix(string(got[0]), "-a\n+b\n") || !strings.HasSuffix(string(got[1]), "+one more\n") {
+		t.Errorf("patches = %.300q, %.300q", got[0], got[1])
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := r.Diffs(ended, [][2]string{{first.Before, first.After}}, 64<<10); err == nil || len(got) > 0 {
+		t.Errorf("Diffs() = %q, %v when the time is over, want an error", got, err)
+	}
 }
 
 // Commits that a step made here before the run are not on the server either: the patch

@@ -49,8 +49,7 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 }
 
 // Work notes that the agent, or a program of its, is about to change the work tree,
-// until the next Checkpoint or Push. It may be called beside PushCheckpoint: what it
-// writes is what keepRecord wrote last.
+// until the next Checkpoint or Push. It writes what keepRecord wrote last.
 func (r *Repo) Work() {
 	if !r.recorder.Working() {
 		r.record.Working = true

@@ -26,8 +26,7 @@ import (
 // Identity is the author or committer of a commit.
 type Identity = store.Identity
 
-// Repo is a workspace and its branch. Its methods are called one at a time, but for what
-// may go on beside PushCheckpoint.
+// Repo is a workspace and its branch. But for PushCheckpoint, one method is called at a time.
 type Repo struct {
 	opt    Options
 	tree   *worktree.Tree
@@ -46,13 +45,12 @@ type Repo struct {
 
 	askedAt plumbing.Hash // the tip of the base when the forge was asked
 
-	state   state
-	insp    inspected
-	overlay *overlay.Overlay // nil: none was put
-	last    *snapshot        // not yet checked out of; nil: none taken
-
-	before   plumbing.Hash // the branch's tip before the last checkpoint
-	replaced plumbing.Hash // a commit that is checked out and not the branch's any more; zero: none
+	state    state
+	insp     inspected
+	overlay  *overlay.Overlay // nil: none was put
+	last     *snapshot        // not yet checked out of; nil: none taken
+	before   plumbing.Hash    // the branch's tip before the last checkpoint
+	replaced plumbing.Hash    // a commit that is checked out and not the branch's any more; zero: none
 }
 
 // state is what is known of the files in the workspace.
@@ -119,8 +117,8 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 		return lfs.Check{Tree: r.tree}.Explain(ctx, err)
 	}
 	r.asked = r.opt.Branch
-	if r.opt.Killed != nil && r.opt.Killed.Branch == r.asked {
-		r.killed = r.opt.Killed
+	if k := r.opt.Killed; k != nil && (k.Branch == r.asked || k.Name == r.asked) { // or it is gone on with by its whole name
+		r.killed = k
 	}
 	if r.opt.Branch, err = branchname.Suffix(r.opt.Branch, r.opt.BranchSuffix, r.opt.Clock(), r.base.String()); err != nil {
 		return err

@@ -81,9 +81,12 @@ func (m record) files() doc.Section {
 		return doc.Section{}
 	}
 	g := doc.Grid{Columns: []doc.Column{{Title: "File", Class: "t"}, {Title: "Lines", Right: true}}}
-	var sum ralph.File
+	var sum ralph.Change
 	for i, f := range all {
 		sum.Insertions, sum.Deletions = sum.Insertions+f.Insertions, sum.Deletions+f.Deletions
+		if f.Uncounted {
+			sum.Uncounted++
+		}
 		if i >= m.bounds.files {
 			continue
 		}
@@ -96,28 +99,25 @@ func (m record) files() doc.Section {
 		case f.From != "":
 			name = doc.Line(name, " (from ", doc.Bare(f.From, m.command), ")")
 		}
-		g.Rows = append(g.Rows, []doc.Text{name, doc.Line(doc.Tight(lineWords(f)))})
+		lines := words.Lines(f.Insertions, f.Deletions)
+		if f.Uncounted || f.From != "" {
+			lines = doc.Nothing
+		}
+		g.Rows = append(g.Rows, []doc.Text{name, doc.Line(doc.Tight(lines))})
 	}
-	count := words.Plural(len(all), "file")
+	sum.Files = len(all)
+	count, lines := words.Plural(len(all), "file"), words.ChangedLines(sum)
 	if len(all) > 1 {
-		g.Total = []doc.Text{doc.Line(count), doc.Line(doc.Tight(lineWords(sum)))}
+		g.Total = []doc.Text{doc.Line(count), doc.Line(doc.Tight(lines))}
 	}
 	s := doc.Section{Title: doc.Line("Changed files"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if n := len(all) - m.bounds.files; n > 0 {
 		s.Blocks = append(s.Blocks, doc.Soft(more(n)))
 	}
 	if len(all) > filesOpen {
-		s.Fold = doc.Line(doc.Strong("Changed files"), fmt.Sprintf(" (%s, %s)", count, lineWords(sum)))
+		s.Fold = doc.Line(doc.Strong("Changed files"), fmt.Sprintf(" (%s, %s)", count, lines))
 	}
 	return s
-}
-
-// lineWords is how many lines came and went.
-func lineWords(f ralph.File) string {
-	if f.Uncounted || f.From != "" {
-		return doc.Nothing
-	}
-	return fmt.Sprintf("+%d −%d", f.Insertions, f.Deletions)
 }
 
 // checked is how the work was checked: guardrails as they were last asked, against what they
@@ -181,6 +181,9 @@ func (m record) guardrails() (g doc.Grid, left int) {
 		}
 		if ran {
 			now, took = said(v), words.Span(v.Duration)
+		}
+		if ran && v.PassedIn > 0 {
+			now, took = fmt.Sprintf("%s in iteration %d, on the same files", said(v), v.PassedIn), doc.Nothing
 		}
 		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(v.Command, m.cell)), doc.Line(was), doc.Line(now), doc.Line(took)})
 	}

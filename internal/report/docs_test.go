@@ -18,9 +18,11 @@ func TestDocumentation(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
+	last := completed().Iterations[1]
+	last.Said.Commit = "Round prices half up"
 	for what, example := range map[string]string{
 		"session log":    session("run", "the work was done in 1 iteration"),
-		"commit message": memory.CommitMessage(completed().Iterations[1], memory.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
+		"commit message": memory.CommitMessage(last, memory.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
 		"verbose log":    strings.Join(verboseToTheLetter, "\n") + "\n",
 		"live log":       strings.Join(toTheLetter, "\n") + "\n",
 	} {

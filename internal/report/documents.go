@@ -192,9 +192,13 @@ type Style = doc.Style
 // first, then the iterations, what is left, where the work is, what it cost.
 func Text(r ralph.Report, o Style) string {
 	m := record{r, terminalLimits.bounds()}
+	facts := m.links()
+	if len(m.Iterations) > 0 { // else nothing was used
+		facts = append(facts, m.figures()...)
+	}
 	return doc.Terminal(o, []doc.Section{
 		m.headline(), m.reasons(), m.changed(true), m.files(), m.checked(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
-		m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
+		m.left(), m.facts(facts), m.steps(false), m.errors(), m.runNotes(), m.footer(),
 	})
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -41,11 +42,11 @@ func (m record) iteration(it ralph.Iteration, t *transcript.Iteration, log strin
 	if step := words.Step(it, m.Tasks.SkipReview); step != "" {
 		title = doc.Line(title, " · ", doc.Foreign(step, m.cell))
 	}
-	facts := " · " + r.Time + " · " + words.Cost(it.Usage().Cost)
+	facts := []string{r.Time, words.Cost(it.Usage().Cost)}
 	if it.Change.Files > 0 {
-		facts += " · " + filesWords(it, r)
+		facts = append(facts, filesWords(it, r))
 	}
-	b := doc.Fold(doc.Line(title, doc.Faint(facts)), asked(t), m.transcript(it, t, log), m.changes(it, t, r), m.judged(it, r))
+	b := doc.Fold(doc.Line(title, faint(facts...)), asked(t), m.transcript(it, t, log), m.changes(it, t, r), m.judged(it, r))
 	b.ID = iterationID(it.Number)
 	return b
 }
@@ -54,41 +55,56 @@ func filesWords(it ralph.Iteration, r words.Row) string {
 	return words.Plural(it.Change.Files, "file") + strings.TrimPrefix(r.Files, strconv.Itoa(it.Change.Files))
 }
 
+// faint is facts behind a title.
+func faint(facts ...string) doc.Text {
+	var t doc.Text
+	for _, f := range facts {
+		t = doc.Line(t, " ", doc.Faint("· "+f))
+	}
+	return t
+}
+
 // part is the fold of a part of an iteration.
-func part(name, facts string, blocks ...doc.Block) doc.Block {
-	return doc.Fold(doc.Line(name, doc.Faint(" · "+facts)), blocks...)
+func part(name, fact string, blocks ...doc.Block) doc.Block {
+	return doc.Fold(doc.Line(name, faint(fact)), blocks...)
 }
 
 // asked is the iteration's prompt.
 func asked(t *transcript.Iteration) doc.Block {
 	switch {
 	case t.SameAs > 0:
-		return doc.Item("Prompt", doc.Faint(" · the same as in "), doc.Jump(iterationID(t.SameAs), fmt.Sprintf("iteration %d", t.SameAs)))
+		return doc.Item("Prompt", faint("the same as in"), " ", doc.Jump(iterationID(t.SameAs), fmt.Sprintf("iteration %d", t.SameAs)))
 	case t.Prompt == "":
-		return doc.Item("Prompt", doc.Faint(" · none"))
+		return doc.Item("Prompt", faint("none"))
 	}
 	return part("Prompt", words.Plural(t.Asked, "character"), doc.Pre(t.Prompt))
 }
 
 // transcript is what the agent said and did.
 func (m record) transcript(it ralph.Iteration, t *transcript.Iteration, log string) doc.Block {
-	facts := words.Requests(words.EveryTurn(it)) + " turns · " + words.Tools(words.EveryTurn(it)) + " tool calls"
-	if n := len(t.First) + len(t.Last) + t.LeftOut; n == 0 {
-		return doc.Item("Transcript", doc.Faint(" · the agent printed nothing"))
+	n := len(t.First) + len(t.Last) + t.LeftOut
+	if n == 0 {
+		return doc.Item("Transcript", faint("the agent printed nothing"))
+	}
+	facts := words.Plural(n, "step")
+	if calls, failed := it.Tools(); calls > 0 {
+		facts += ", " + words.Plural(calls, "tool call")
+		if failed > 0 {
+			facts += fmt.Sprintf(" (%d failed)", failed)
+		}
 	}
 	blocks := make([]doc.Block, 0, len(t.First)+len(t.Last)+2)
 	for _, s := range t.First {
 		blocks = append(blocks, m.step(s))
 	}
 	if t.LeftOut > 0 {
-		gap := doc.Line("… " + words.Plural(t.LeftOut, "step") + " with " + words.Count(int64(t.Bytes)) + " bytes are left out here")
-		if log != "" {
-			gap = doc.Line(gap, "; all that the agent put out is in ", doc.Mono(log, m.cell))
-		}
-		blocks = append(blocks, doc.Item(gap, "."))
+		blocks = append(blocks, doc.Item("… "+words.Plural(t.LeftOut, "step")+" with "+words.Count(int64(t.Bytes))+" bytes left out here …"))
 	}
 	for _, s := range t.Last {
 		blocks = append(blocks, m.step(s))
+	}
+	if log != "" {
+		blocks = append(blocks, doc.Soft("All that the agent put out is in ", doc.Mono(log, m.cell), "."))
 	}
 	return part("Transcript", facts, blocks...)
 }
@@ -128,12 +144,12 @@ func (m record) step(s *transcript.Step) doc.Block {
 	if s.Failed {
 		title = doc.Line("❌ ", title)
 	}
-	facts := ""
+	var facts []string
 	if s.Took > 0 {
-		facts = " · " + words.Span(s.Took)
+		facts = []string{words.Span(s.Took)}
 	}
 	if s.Text == "" {
-		return doc.Item(title, doc.Faint(facts))
+		return doc.Item(title, faint(facts...))
 	}
 	blocks := []doc.Block{doc.Pre(s.Text)}
 	lines := strings.Count(s.Text, "\n") + 1
@@ -141,22 +157,18 @@ func (m record) step(s *transcript.Step) doc.Block {
 		lines = s.Lines
 		blocks = append(blocks, doc.Soft(fmt.Sprintf("Not all of its %d characters.", s.Chars)))
 	}
-	return doc.Fold(doc.Line(title, doc.Faint(" · "+words.Plural(lines, "line")+facts)), blocks...)
+	return doc.Fold(doc.Line(title, faint(append([]string{words.Plural(lines, "line")}, facts...)...)), blocks...)
 }
 
 // changes is what the iteration changed, file by file.
 func (m record) changes(it ralph.Iteration, t *transcript.Iteration, r words.Row) doc.Block {
 	if t.Diff == "" {
-		why := t.NoDiff
-		if why == "" {
-			why = "none"
-		}
-		return doc.Item("Changes", doc.Faint(" · "+why))
+		return doc.Item("Changes · ", doc.Foreign(cmp.Or(t.NoDiff, "none"), m.line))
 	}
 	files, notes := patched(t.Diff)
 	blocks := make([]doc.Block, 0, len(files)+2)
 	for _, f := range files {
-		counts := doc.Faint(fmt.Sprintf(" · +%d −%d", f.added, f.deleted))
+		counts := faint(fmt.Sprintf("+%d −%d", f.added, f.deleted))
 		blocks = append(blocks, doc.Fold(doc.Line(doc.Bare(f.name, m.line), counts), doc.Diff(f.text)))
 	}
 	for _, n := range notes {
@@ -235,7 +247,7 @@ func patchedFile(text string) file {
 // judged is what the guardrails said.
 func (m record) judged(it ralph.Iteration, r words.Row) doc.Block {
 	if len(it.Verdicts) == 0 {
-		return doc.Item("Guardrails", doc.Faint(" · none ran"))
+		return doc.Item("Guardrails", faint("none ran"))
 	}
 	blocks := make([]doc.Block, 0, len(it.Verdicts))
 	for _, v := range it.Verdicts {

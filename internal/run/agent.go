@@ -53,16 +53,25 @@ func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 	if s.Verbose != nil {
 		s.rec.out.Aside(logs.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
-	if catalog.Of(o.Name).UnnamedModel && o.Model == "" && s.cfg.Limits.Cost > 0 && len(o.Command) == 0 {
-		n := "max-cost-usd cannot stop " + o.Name + " without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
-		s.rec.warn(n)
-	}
+	s.budgetHolds(o)
 	worker := &relay{cli: a, name: agentName(o)}
 	if err := s.checkFallback(ctx, plain, worker); err != nil {
 		return nil, invalid(fmt.Errorf("%s: %w", s.fallbackInput(), err))
 	}
 	agents, err := s.checkReviewer(ctx, plain, worker)
 	return agents, invalid(err)
+}
+
+// budgetHolds warns of a budget that the agent's output gives nothing to hold against.
+func (s *sandboxed) budgetHolds(o agent.Options) {
+	limits := s.cfg.Limits
+	switch {
+	case limits.Cost == 0 && limits.TotalCost == 0 && limits.Tokens == 0:
+	case s.cfg.Uncounted():
+		s.rec.warn("No budget can stop this run: plain text output says neither cost nor tokens. Limit it with max-iterations or max-duration.")
+	case catalog.Of(o.Name).UnnamedModel && o.Model == "" && limits.Cost > 0 && len(o.Command) == 0:
+		s.rec.warn("max-cost-usd cannot stop " + o.Name + " without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens.")
+	}
 }
 
 // option is how an input is given to this run, for a sentence.

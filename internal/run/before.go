@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
@@ -73,6 +74,11 @@ func (p *plan) checkPlan() error {
 
 func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	var baseline []ralph.Verdict
+	if !w.cfg.Checks.Baseline {
+		if err := w.lookForPrograms(ctx); err != nil {
+			return nil, invalid(err)
+		}
+	}
 	if len(w.checks) > 0 && w.cfg.Checks.Baseline {
 		end := w.rec.out.Section("Baseline: guardrails before any change")
 		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Jobs: w.jobs(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
@@ -88,6 +94,39 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	// What setup, guardrails and the question for the agent's version left behind
 	// is no work of the agent.
 	return baseline, invalid(w.repo.Mark(ctx))
+}
+
+// lookForPrograms looks whether the shell finds what the guardrails start, where no
+// baseline does: else each turn would be paid for that. A path is what the agent may be
+// asked to make.
+func (w *work) lookForPrograms(ctx context.Context) error {
+	of := map[string]string{} // commands, by program
+	words := []string{"sh", "-c", `for p do command -v -- "$p" >/dev/null || printf '%s\n' "$p"; done`, "sh"}
+	for _, g := range w.checks {
+		if p := guard.Program(g.Command); p != "" && of[p] == "" {
+			of[p] = g.Command
+			words = append(words, p)
+		}
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	missing := proc.Head{Max: maxAnswer}
+	exit, err := w.withPath().Run(ctx, proc.Command{Argv: words, Dir: w.dir(), Env: w.sandboxEnv(nil), Stdout: &missing, Limits: proc.Limits{Time: gitLeast}})
+	if err != nil || exit.Why != proc.Exited || exit.Code < 0 {
+		return nil // the guardrails will tell
+	}
+	var wrong []ralph.Verdict
+	for _, p := range strings.Fields(missing.String()) {
+		switch command := of[p]; {
+		case command == "":
+		case strings.Contains(p, "/"):
+			w.rec.warn(fmt.Sprintf("Guardrail %q: there is no program %s yet, so it fails until there is one.", command, p))
+		default:
+			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: "there is no program " + p})
+		}
+	}
+	return guard.Broken(wrong)
 }
 
 // setUp runs the setup commands, and looks at what they may have installed.

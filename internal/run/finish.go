@@ -25,6 +25,7 @@ func (r *Record) close() ralph.Report {
 	public := r.public()
 	r.tasks.postEnd(r.report)
 	r.writeFiles(public)
+	r.keepEnd(public)
 	r.writeRunner(public)
 	r.out.Finish(public)
 	return r.report

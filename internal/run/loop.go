@@ -106,6 +106,7 @@ func (w *work) emit(e ralph.Event) {
 		}
 	}
 	w.rec.out.Event(e)
+	w.rec.follow(e)
 	w.rec.kept.Event(e)
 	w.tasks.post(e)
 	if e.Kind == ralph.EventNotice {

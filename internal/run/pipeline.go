@@ -22,7 +22,7 @@ import (
 type Input struct {
 	Config      config.Config
 	Problem     error              // what is wrong with Config; nil if nothing is
-	Sources     config.LoadOptions // Config was loaded from; used in the action only
+	Sources     config.LoadOptions // Config was loaded from
 	Environ     []string
 	Credentials *credentials.OfRun
 	Self        string // this binary, to start its hidden commands
@@ -89,6 +89,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("branch", err) {
 		return s.refuse()
 	}
+	work.remember()
 	if s.over("setup", work.setUp(s.before)) {
 		return s.refuse()
 	}
@@ -97,6 +98,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 		return s.refuse()
 	}
 	work.loop(ctx, baseline)
+	rec.doing("publishes")
 	work.publish(ctx)
 	work.keepDiffs(ctx)
 	return rec.close()

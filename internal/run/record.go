@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/transcript"
+	"github.com/org/ralph-action/internal/run/lastrun"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
@@ -30,6 +31,7 @@ type Record struct {
 	network *network                  // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
 	written bool                      // report.json lies in the run directory
+	last    *lastrun.Recorder         // nil: nobody asks for the run
 
 	incompleteOK bool // a run that is not completed exits with 0
 }

@@ -24,6 +24,7 @@ type workspace struct {
 	files    *rundir.Dir      // .ralph
 	identity confine.Identity // the agent's user; zero: our own
 	tasks    *taskFolder      // nil: the agent speaks by its words only
+	session  string           // the session log, absolute
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
 	killed   *killed.Run      // the run that was killed here before; nil: none
 }
@@ -111,6 +112,7 @@ func (w *workspace) open(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
+	w.session = logs.FullPath(name)
 	w.rec.session, w.rec.kept.Log = &sessionLog{w: log}, logs.Path(name)
 	w.undo.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
 	return nil
@@ -151,10 +153,10 @@ func (w *workspace) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
 
 // lock takes the workspace, or the task folder, for this run alone.
 func (w *workspace) lock(owner rundir.Owner) (release func(), err error) {
-	if w.tasks == nil || w.publishes() {
+	if w.locked() == w.Workspace {
 		return w.files.Lock()
 	}
-	task, err := rundir.Open(w.tasks.dir.Path(), owner)
+	task, err := rundir.Open(w.locked(), owner)
 	if err != nil {
 		return nil, err
 	}

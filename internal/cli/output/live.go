@@ -2,6 +2,7 @@ package output
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type activity struct {
 
 	mu      sync.Mutex
 	timer   *time.Timer // nil: nothing is said
+	stage   running     // what goes on while nothing runs; zero: a wait, whose end is known
 	running []running   // what began last is the last
 }
 
@@ -39,6 +41,7 @@ type running struct {
 func (a *activity) speak(say func(line string)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.stage = running{what: "the start of the run", since: time.Now()}
 	a.timer = time.AfterFunc(quiet, func() {
 		if line := a.line(); line != "" {
 			say("… " + line)
@@ -75,7 +78,9 @@ func (a *activity) event(e ralph.Event) {
 	switch e.Kind {
 	case ralph.EventIterationStart:
 		a.repeats.Begin(e.Iteration)
+		a.enter(fmt.Sprintf("iteration %d", e.Iteration))
 	case ralph.EventPrompt:
+		a.enter(fmt.Sprintf("iteration %d", e.Iteration))
 		a.begin(agentTurn, "the agent's turn")
 	case ralph.EventToolStart:
 		what := e.Tool
@@ -95,10 +100,22 @@ func (a *activity) event(e ralph.Event) {
 		if e.Task != nil {
 			a.end(e.Task.Command)
 		}
-	case ralph.EventResult, ralph.EventRetry, ralph.EventIterationEnd:
-		a.mu.Lock()
-		a.running = nil
-		a.mu.Unlock()
+	case ralph.EventResult:
+		a.enter(a.stage.what)
+	case ralph.EventIterationEnd:
+		a.enter("the end of the iteration")
+	case ralph.EventRetry, ralph.EventNext:
+		a.enter("")
+	}
+}
+
+// enter begins a stage, in which nothing runs yet; empty: a wait.
+func (a *activity) enter(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running = nil
+	if what != a.stage.what {
+		a.stage = running{what: what, since: time.Now()}
 	}
 }
 
@@ -136,11 +153,14 @@ func (a *activity) find(id string) int {
 func (a *activity) line() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n := len(a.running)
-	if n == 0 {
+	switch {
+	case len(a.running) == 0 && a.stage.what == "":
 		return ""
+	case len(a.running) == 0:
+		return logs.Running(a.stage.what, time.Since(a.stage.since), 0, "")
 	}
-	r, others := a.running[n-1], n-1
+	others := len(a.running) - 1
+	r := a.running[others]
 	if others > 0 && a.find(agentTurn) >= 0 { // the tools are a part of it
 		others--
 	}

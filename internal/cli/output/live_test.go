@@ -1,7 +1,6 @@
 package output
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"strings"
@@ -22,29 +21,33 @@ func printers(t *testing.T) map[string]func() (run.Printer, func() string) {
 	t.Helper()
 	redact := secret.NewRedactor(secret.New("hunter2-hunter2"))
 	o := config.Output{Stream: true, Display: config.Display{Color: "never", MaxLines: 5}}
+	printed := func() (*os.File, func() string) {
+		file, err := os.Create(t.TempDir() + "/out")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = file.Close() })
+		return file, func() string {
+			data, err := os.ReadFile(file.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+	}
+	none := func(string) string { return "" }
 	return map[string]func() (run.Printer, func() string){
 		"workflow": func() (run.Printer, func() string) {
-			var out bytes.Buffer
-			r, err := actions.New(actions.Options{Getenv: func(string) string { return "" }, Stdout: &out, Redactor: redact})
+			file, read := printed()
+			r, err := actions.New(actions.Options{Getenv: none, Stdout: file, Redactor: redact})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return NewActions(r, redact, o), out.String
+			return NewActions(r, redact, o), read
 		},
 		"terminal": func() (run.Printer, func() string) {
-			file, err := os.Create(t.TempDir() + "/out")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = file.Close() })
-			read := func() string {
-				data, err := os.ReadFile(file.Name())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return string(data)
-			}
-			return NewTerminal(Options{Redact: redact, Out: file, Stderr: file, Getenv: func(string) string { return "" }, Output: o}), read
+			file, read := printed()
+			return NewTerminal(Options{Redact: redact, Out: file, Stderr: file, Getenv: none, Output: o}), read
 		},
 	}
 }
@@ -64,17 +67,17 @@ func TestSilenceIsBroken(t *testing.T) {
 					}
 				}
 				pass := func(d time.Duration) { time.Sleep(d); synctest.Wait() }
-				pass(5 * time.Minute) // nothing runs
-				said("running for", 0)
+				pass(31 * time.Second)
+				said("… the start of the run, running for 30s\n", 1)
 				p.Event(ralph.Event{Kind: ralph.EventIterationStart, Iteration: 1})
-				p.Event(ralph.Event{Kind: ralph.EventPrompt})
+				p.Event(ralph.Event{Kind: ralph.EventPrompt, Iteration: 1})
 				pass(29 * time.Second)
-				said("running for", 0)
+				said("running for", 1)
 				pass(2 * time.Second)
 				said("… the agent's turn, running for 30s\n", 1)
 				p.Event(ralph.Event{Kind: ralph.EventText, Text: "I look."})
 				pass(29 * time.Second)
-				said("running for", 1)
+				said("running for", 2)
 				p.Event(ralph.Event{Kind: ralph.EventToolStart, Tool: "Bash", ToolID: "1", Text: "deploy --password hunter2-hunter2\n::stop\x1b[31m " + strings.Repeat("x", 999)})
 				p.Event(ralph.Event{Kind: ralph.EventToolStart, Tool: "Read", ToolID: "2", Text: "a.txt"})
 				pass(61 * time.Second)
@@ -84,8 +87,8 @@ func TestSilenceIsBroken(t *testing.T) {
 				pass(31 * time.Second)
 				said("… Bash(deploy --password ***", 1)
 				p.Event(ralph.Event{Kind: ralph.EventResult, Turn: &ralph.Turn{}})
-				pass(5 * time.Minute)
-				said("running for", 4)
+				pass(31 * time.Second) // for the forge
+				said("… iteration 1, running for 3m", 1)
 
 				p.Event(ralph.Event{Kind: ralph.EventGuardrailStart, Text: "make test"})
 				out := p.Foreign("make test")
@@ -94,18 +97,23 @@ func TestSilenceIsBroken(t *testing.T) {
 				said("… make test, running for 30s: ::error::x ***\n", 1)
 				_ = out.Close()
 				p.Event(ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{Command: "make test"}})
-				pass(5 * time.Minute)
-				said("running for", 5)
+				p.Event(ralph.Event{Kind: ralph.EventIterationEnd, Iteration: 1})
+				pass(31 * time.Second) // publishing
+				said("… the end of the iteration, running for 30s\n", 1)
+				p.Event(ralph.Event{Kind: ralph.EventRetry, Wait: time.Hour}) // which is said
+				said("running for", 8)
+				pass(time.Hour)
+				said("running for", 8)
 
 				// a setup command
 				out = p.Foreign("npm ci")
 				pass(91 * time.Second)
 				said("… npm ci, running for 1m30s\n", 1)
 				_ = out.Close()
-				p.Event(ralph.Event{Kind: ralph.EventPrompt})
+				p.Event(ralph.Event{Kind: ralph.EventPrompt, Iteration: 2})
 				p.Finish(ralph.Report{Outcome: ralph.Completed})
 				pass(time.Hour)
-				said("running for", 8)
+				said("running for", 11)
 				if s := printed(); strings.Contains(s, "hunter2") || strings.Contains(s, "\x1b") || strings.Contains(s, "\n::error::x") {
 					t.Errorf("what is quoted is not harmless:\n%q", s)
 				}

@@ -11,6 +11,9 @@ type target struct {
 	order int
 }
 
+// branch finds lines between those of a target that belong to it.
+var branch = re(`^(?:ifn?def|ifn?eq|else|endif)\b`)
+
 // blocks takes a Makefile and its kin apart: the text of each target, its
 // first line included; what belongs to none is that of "".
 func blocks(name string, text []byte) map[string]target {
@@ -34,7 +37,7 @@ func blocks(name string, text []byte) map[string]target {
 			continue
 		}
 		head, rest, colon := bytes.Cut(trimmed, []byte(":"))
-		if len(line) == len(trimmed) {
+		if len(line) == len(trimmed) && !branch.Match(trimmed) {
 			current = []string{""}
 			if colon && !bytes.HasPrefix(rest, []byte("=")) && !bytes.ContainsAny(head, "=?+!") {
 				if names := strings.Fields(strings.TrimPrefix(string(head), "@")); len(names) > 0 && names[0] != ".PHONY" {

@@ -130,9 +130,11 @@ var (
 func (k *look) excuses(c *configuration, f File) string {
 	was, is := c.excused(f.Old), c.excused(f.New)
 	gone, come := missing(was, is), missing(is, was)
+	wanted := demanded(come)
 	with := func(line []byte) string { return ": with " + shown(strings.TrimPrefix(string(line), "- ")) }
+	began := f.Added && strings.HasSuffix(f.Path, "proj")
 	for _, line := range come {
-		if nothing.Match(line) && !enables.Match(f.New) && !(f.Added && strings.HasSuffix(f.Path, "proj")) {
+		if nothing.Match(line) && !enables.Match(f.New) && !began {
 			return with(line)
 		}
 	}
@@ -144,7 +146,7 @@ func (k *look) excuses(c *configuration, f File) string {
 	var more [][]byte
 	for _, line := range come {
 		switch known := slices.ContainsFunc(was, func(old []byte) bool { return bytes.Equal(old, line) }); {
-		case known || bareKey.Match(line) || usual.Match(line) || another(line, come):
+		case known || bareKey.Match(line) || usual.Match(line) || wanted[nameOf(line)]:
 		case !isExcused(f.New, line):
 			return ""
 		case !slices.ContainsFunc(was, func(old []byte) bool { return holds(old, line) }):
@@ -221,7 +223,7 @@ var (
 	// install it, complete its arguments, or say where it is.
 	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|compgen|complete|local)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=["']`)
 	// idle finds commands that check nothing.
-	idle = re(`^[@-]*(?:true|:|exit 0|echo\b[^;&|]*|printf\b[^;&|]*|)$`)
+	idle = re(`^[@-]*(?:true|:|exit 0|echo\b[^;&|]*|printf\b[^;&|]*|(?:ifn?def|ifn?eq|else|endif)\b.*|)$`)
 	// checkNames finds names of scripts and targets that are checks.
 	checkNames = re(`(?i)test|lint|check|verify|validate|^ci(?:[:-]|$)|cover|types|tsc|e2e|spec|qa|audit|analy|vet`)
 )
@@ -349,6 +351,8 @@ var interposers = []interposer{
 // builtIn finds attributes that come with git or Git LFS and hide nothing.
 var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b|\blinguist-\w+=false\b`)
 
+var example = re(`(?:^|/)examples?/`)
+
 var digits = re(`\d+`)
 
 // anyLine finds a line that is no comment.
@@ -356,6 +360,9 @@ var anyLine = re(`^(?:[^#/;*\s-]|-+\w)`)
 
 // interposed tells what a file newly puts in front of the programs that checks start.
 func (k *look) interposed(f File) {
+	if example.MatchString(f.Path) {
+		return
+	}
 	for _, in := range interposers {
 		lines := func(name string, text []byte) [][]byte {
 			if !in.path.MatchString(name) {
@@ -364,9 +371,6 @@ func (k *look) interposed(f File) {
 			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(builtIn.ReplaceAll(line, nil)) })
 		}
 		had := lines(cmp.Or(f.From, f.Path), f.Old)
-		if aside.MatchString(f.Path) {
-			continue
-		}
 		more := slices.DeleteFunc(missing(lines(f.Path, f.New), had), func(line []byte) bool { // another version of the same
 			return slices.ContainsFunc(had, func(other []byte) bool {
 				return bytes.Equal(digits.ReplaceAll(other, nil), digits.ReplaceAll(line, nil))

@@ -29,7 +29,7 @@ var (
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
 	// those that expect a failure.
-	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
+	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|Nil)\((?:t, ?)?err\)|\.NoError\(`)
 	// expected finds annotations of tests that say which exception is thrown.
 	expected = re(`\b[eE]xpected(?:Exceptions?)?\b`)
 	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
@@ -188,19 +188,20 @@ func (t *tested) calls(was, is testCase) bool {
 // which of its lines.
 func (l *language) endsEarly(body []byte) (line int, ok bool) {
 	depth, indent, at := 0, -1, false
-	n := 0
+	n, headed := 0, false // headed: the line above is that of a condition whose body has no brackets
 	for text := range bytes.Lines(body) {
 		trimmed := bytes.TrimSpace(text)
-		inner := len(text) - len(bytes.TrimLeft(text, " \t"))
+		inner := indentOf(text)
 		if l.indent && n > 0 && indent < 0 && len(trimmed) > 0 {
 			indent = inner
 		}
 		if at && len(trimmed) > 0 && trimmed[0] != '}' && trimmed[0] != ')' && !bytes.Equal(trimmed, []byte("end")) {
 			return line, true
 		}
-		if top := depth == 1 && !l.indent || l.indent && inner == indent && n > 0; top && returns(trimmed) {
+		if top := depth == 1 && !l.indent || l.indent && inner == indent && n > 0; top && !headed && returns(trimmed) {
 			at, line = true, n
 		}
+		headed = !l.indent && onCondition.Match(trimmed) && bytes.HasSuffix(trimmed, []byte(")"))
 		if !l.indent {
 			depth += bytes.Count(text, []byte("{")) - bytes.Count(text, []byte("}"))
 		}

@@ -60,7 +60,7 @@ func isTest(name string) bool {
 
 // asserts finds assertions of all kinds, helpers included, by their names. A word
 // such as "expected" is none.
-const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|refute\w*)(?:[.:]+\w+)*!?(?:(?:<[\w.?, ]+>)?\s*\(|<[\w.?, ]+>\s*\{)`
+const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|refute\w*)(?:[.:]+\w+)*!?(?:(?:<[\w.?, <>]+>)?\s*\(|<[\w.?, ]+>\s*\{)`
 
 // bare finds assertions that are a word at the beginning of a line.
 const bare = `|(?m)^[ \t]*(?:assert|refute|expect|verify)\w*[ \t{]+[^ \t=:.(]`
@@ -150,7 +150,7 @@ var languages = []language{
 		tests:     re(`(?:^|/)[^/]*(?:Test|Tests|Spec|Specs)\.cs$|(?:^|/)[^/]*[tT]ests?(?:\.[^/]*)?/.*\.cs$`),
 		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:Fact\w*|Theory\w*|SkippableFact|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
 		skip: []mark{
-			{rule: "Skip =", re: re(`\b(?:Fact|Theory|InlineData|MemberData)\s*\([^)\n]*\bSkip\s*=`)},
+			{rule: "Skip =", re: re(`\b(?:Fact|Theory)\s*\([^)\n]*\bSkip\s*=`)},
 			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Ignore\b|\bIgnore\s*=`)},
 			{rule: "[Explicit]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Explicit\b`), new: true},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},

@@ -2,7 +2,6 @@ package testintegrity
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -66,39 +65,27 @@ var softeners = []softener{
 	{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
 }
 
-var (
-	scriptName = re(`^"([\w:.-]+)"\s*:`)
-	ruleName   = re(`^["']?(?:[\w@-]+/)*([\w-]+)["']?\s*:`)
-)
+// ruleName finds the name of a rule behind that of its plugin.
+var ruleName = re(`^["']?(?:[\w@-]+/)*([\w-]+)["']?\s*:`)
 
-// anew tells lines of scripts and targets that are new, beside those that were there.
-func (c *configuration) anew(f File) func(line []byte) bool {
-	if c == nil || c.commands == nil {
-		return func([]byte) bool { return false }
-	}
-	before, now := c.commands(cmp.Or(f.From, f.Path), f.Old), c.commands(f.Path, f.New)
-	news, olds := map[string]bool{}, map[string]bool{}
-	for goal, lines := range now {
-		of := news
-		if _, had := before[goal]; had {
-			of = olds
-		}
-		for _, line := range lines {
-			of[string(line)] = true
+// started are the names of the checks that lines start.
+func started(lines [][]byte) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range lines {
+		for _, name := range checkCommand.FindAll(line, -1) {
+			names[strings.ToLower(string(name))] = true
 		}
 	}
-	for goal := range before {
-		if _, stays := now[goal]; !stays {
-			clear(news)
+	return names
+}
+
+func overlap(a, b map[string]bool) bool {
+	for name := range a {
+		if b[name] {
+			return true
 		}
 	}
-	return func(line []byte) bool {
-		if m := scriptName.FindStringSubmatch(string(line)); m != nil {
-			_, had := before[m[1]]
-			return !had
-		}
-		return news[string(line)] && !olds[string(line)]
-	}
+	return false
 }
 
 // ignoring finds the heads of blocks of Gradle in which failures are ignored.
@@ -106,6 +93,9 @@ var ignoring = re(`([^\n{}]*)\{[^{}]*\bignoreFailures\s*=\s*true`)
 
 // onlyReports reports whether all that ignores failures in a build is new in it.
 func onlyReports(f File) bool {
+	if !bytes.Contains(f.New, []byte("ignoreFailures")) {
+		return false
+	}
 	heads := ignoring.FindAllStringSubmatch(string(f.New), maxCases)
 	return len(heads) > 0 && !slices.ContainsFunc(heads, func(m []string) bool {
 		head := strings.TrimSpace(m[1])
@@ -113,14 +103,23 @@ func onlyReports(f File) bool {
 	})
 }
 
-// another reports whether a rule that a line switches off is switched on under the name
-// that it has in another plugin.
-func another(line []byte, come [][]byte) bool {
-	m := ruleName.FindStringSubmatch(string(line))
-	return m != nil && slices.ContainsFunc(come, func(other []byte) bool {
-		o := ruleName.FindStringSubmatch(string(other))
-		return o != nil && o[1] == m[1] && bytes.Contains(other, []byte("error"))
-	})
+// nameOf is the name of the rule that a line sets, without its plugin.
+func nameOf(line []byte) string {
+	if m := ruleName.FindStringSubmatch(string(line)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// demanded are the rules that lines switch on.
+func demanded(lines [][]byte) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range lines {
+		if name := nameOf(line); name != "" && bytes.Contains(line[bytes.IndexByte(line, ':'):], []byte("error")) {
+			names[name] = true
+		}
+	}
+	return names
 }
 
 // softened tells what lets a check pass that found something, and thresholds
@@ -132,7 +131,8 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	first := f.Added && (path.Dir(f.Path) == "." || c != nil && k.replaced(c, f)) // nothing was checked before, or by others
 	n := 0
 	before := map[string]int{} // lines that had it already and were changed
-	for _, line := range missing(linesOf(f.Old), linesOf(f.New)) {
+	gone := missing(linesOf(f.Old), linesOf(f.New))
+	for _, line := range gone {
 		for _, s := range softeners {
 			if s.line.Match(line) {
 				before[s.rule]++
@@ -141,7 +141,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	}
 	come := missing(linesOf(f.New), linesOf(f.Old))
 	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
-	anew, reports := c.anew(f), onlyReports(f)
+	ran, wanted, reports := started(gone), demanded(come), onlyReports(f)
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(bytes.TrimRight(line, ","))]++
@@ -157,7 +157,14 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			if s.files != nil && (first || f.Added && s.rule == "strictness" || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
 				continue
 			}
-			if before[s.rule]--; before[s.rule] < 0 && (s.files == nil || !extended) && !anew(line) && !(s.rule == "rule switched off" && another(line, come)) && !(s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path))) {
+			before[s.rule]--
+			switch {
+			case before[s.rule] >= 0:
+			case s.files != nil && extended:
+			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
+			case s.rule == "rule switched off" && wanted[nameOf(line)]: // it has that name in another plugin
+			case s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path)):
+			default:
 				told = true
 				k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
 			}

@@ -230,7 +230,9 @@ func (t *tested) idle(c testCase) bool {
 	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(t.old.code[c.begin:c.end]) {
 		return true
 	}
-	return slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(t.old.code[c.at:c.begin]) })
+	first := t.old.end(min(t.old.lineOf(c.begin), len(t.old.starts)-1)) // of its body
+	head := t.old.code[c.at:max(c.begin, min(first, c.end))]
+	return !onCondition.Match(head) && slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(head) })
 }
 
 // namesOf lists at most five tests.
@@ -370,6 +372,7 @@ func (k *look) skipped(t *tested) {
 			switch isNew := t.was[i] < 0; {
 			case t.lang.name == "go" && at < c.at: // it stands in something between
 			case t.rows(at): // of a table
+			case t.lang.indent && at > c.begin && !conditional && t.inner(c, at): // of what it tests
 			case !strings.HasPrefix(m.rule, "->") && t.inOtherWords(i):
 			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
 			case isNew && conditional: // it needs something that is not everywhere
@@ -415,7 +418,7 @@ var (
 var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b`)
 
 // assigned finds what stands in front of a mark that only gets a name.
-var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
+var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?[\w.]+[ \t]*=[^=]|[?:][ \t])`)
 
 // rewritten reports whether so many lines of a file are gone that it was written anew.
 func (t *tested) rewritten() bool {
@@ -434,7 +437,6 @@ func (t *tested) conditional(i, at int) bool {
 	if i >= 0 && t.after[i].at <= at {
 		from = max(from, t.after[i].at)
 	}
-	indent := func(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 	own := s.code[s.begin(line):s.end(line)]
 	until := min(s.end(line), at+far)
 	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 { // arguments on more lines
@@ -444,7 +446,7 @@ func (t *tested) conditional(i, at int) bool {
 		return true
 	}
 	for text := range bytes.Lines(s.code[min(from, s.begin(line)):s.begin(line)]) {
-		if indent(text) < indent(own) && onCondition.Match(text[:min(len(text), far)]) {
+		if indentOf(text) < indentOf(own) && onCondition.Match(text[:min(len(text), far)]) {
 			return true
 		}
 	}
@@ -456,6 +458,16 @@ func (t *tested) rows(at int) bool {
 	const above = 3
 	line := t.now.lineOf(at) - 1
 	return bytes.Contains(t.now.code[t.now.begin(max(0, line-above)):at], []byte("param(")) || bytes.HasSuffix(bytes.TrimSpace(t.now.code[t.now.begin(line):at]), []byte("marks="))
+}
+
+// inner reports whether a place is in a block within a test.
+func (t *tested) inner(c testCase, at int) bool {
+	indent := func(line int) int { return indentOf(t.now.code[t.now.begin(line):t.now.end(line)]) }
+	first := t.now.lineOf(t.now.skip(c.begin)) - 1 // of its body, or where its name ends
+	for first < t.now.lineOf(at)-1 && indent(first) <= indent(c.line-1) {
+		first++
+	}
+	return indent(t.now.lineOf(at)-1) > indent(first)
 }
 
 // marks counts those that skip a test, in its beginning and above it.

@@ -51,6 +51,9 @@ func linesOf(text []byte) [][]byte {
 	return lines
 }
 
+// indentOf is how many blanks a line begins with.
+func indentOf(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
+
 // missing gives the lines of a that b does not have, or not as often.
 func missing(a, b [][]byte) [][]byte {
 	there := map[string]int{}

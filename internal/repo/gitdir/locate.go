@@ -110,3 +110,25 @@ func Resolve(base, path string) string {
 	}
 	return filepath.Join(base, path)
 }
+
+// Branch is the branch that is checked out in dir; empty when there is none.
+func Branch(dir string) string {
+	at, err := Locate(dir)
+	if err != nil {
+		return ""
+	}
+	root, err := os.OpenRoot(at.Git)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	head, err := files.Read(root, "HEAD", 4<<10)
+	if err != nil {
+		return ""
+	}
+	branch, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
+	if !ok { // a commit
+		return ""
+	}
+	return branch
+}

@@ -81,6 +81,43 @@ func TestWatcher(t *testing.T) {
 	}
 }
 
+// The patches of a run come from one command, and nothing in a file is taken for the line
+// between two of them.
+func TestWatcherDiffs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	repotest.Git(t, dir, "init", "-q", "-b", "main")
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\n")
+	repotest.Write(t, filepath.Join(dir, ".gitattributes"), "*.txt diff=evil\n")
+	repotest.Git(t, dir, "add", "-A")
+	repotest.Git(t, dir, "commit", "-qm", "first")
+	repotest.Git(t, dir, "config", "diff.evil.command", "touch "+filepath.Join(dir, ".git", "ran"))
+	repotest.Git(t, dir, "config", "diff.evil.textconv", "touch "+filepath.Join(dir, ".git", "ran"))
+	w := open(t, dir)
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\nb\n")
+	first := see(t, w)
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\n"+first.Before+" "+first.After+"\n")
+	repotest.Write(t, filepath.Join(dir, "bin"), "\x00")
+	second := see(t, w)
+	repotest.Write(t, filepath.Join(dir, "much.txt"), strings.Repeat("a line of a long file\n", 5_000))
+	third := see(t, w)
+	got, err := w.Diffs(t.Context(), [][2]string{{first.Before, first.After}, {first.After, second.After}, {second.After, third.After}, {third.After, first.Before}}, 4<<10)
+	if err != nil || len(got) != 4 {
+		t.Fatalf("Diffs() = %q, %v; want 4", got, err)
+	}
+	for i, want := range []string{"+b\n", "\n+" + first.Before + " " + first.After + "\n", "# not all of this patch: too long\ndiff --git a/much.txt", "# not all of this patch: too long\n"} {
+		if !strings.Contains(string(got[i]), want) || len(got[i]) > 5<<10 {
+			t.Errorf("patch %d = %q, want %q in it", i+1, got[i], want)
+		}
+	}
+	if !strings.Contains(string(got[1]), "Binary files") {
+		t.Errorf("patch 2 = %q, want the binary file named", got[1])
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git", "ran")); err == nil {
+		t.Error("a program that the repository names has run")
+	}
+}
+
 func TestWatchAnEmptyRepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -153,6 +153,25 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+// What hides or disguises text can be seen, and nothing else changes.
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain\ttext\n":             "plain\ttext\n",
+		"ünïcödé 日本語 ✔\uFE0F":       "ünïcödé 日本語 ✔\uFE0F",
+		"\x1b[1;31mred\x1b[0m":      "red",
+		"a\x1b[2Jb\x1b]0;t\x07\r\n": "a␛[2Jb␛]0;t␇␍\n",
+		"\x00\x7f\u0085\u2028":      "␀␡⟦U+0085⟧⟦U+2028⟧",
+		"if \u202etrue\u2066":       "if ⟦U+202E⟧true⟦U+2066⟧",
+		"a\u200bb\ufeff\U000E0041":  "a⟦U+200B⟧b⟦U+FEFF⟧⟦U+E0041⟧",
+		"\xff\xc0":                  "\uFFFD",
+	} {
+		if got := Visible(in); got != want {
+			t.Errorf("Visible(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestInlineKeepsTheWords(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -1,10 +1,12 @@
 package doc
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -30,6 +32,9 @@ func Rich(markdown string, limit int) []Block {
 	}
 	return r.list
 }
+
+// wrappedRunes is how long a line is at least that ends only because it is full.
+const wrappedRunes = 60
 
 // rich collects the blocks of a Markdown text.
 type rich struct {
@@ -123,7 +128,14 @@ func (r *rich) line(n ast.Node) Text {
 		switch c := c.(type) {
 		case *ast.Text:
 			plain.WriteString(html.UnescapeString(string(util.UnescapePunctuations(c.Value(r.source)))))
-			if c.SoftLineBreak() || c.HardLineBreak() {
+			if !c.SoftLineBreak() && !c.HardLineBreak() {
+				continue
+			}
+			// A forge breaks lines where the author did, unless that only wrapped them.
+			if line := r.source[:c.Segment.Stop]; utf8.RuneCount(line[bytes.LastIndexByte(line, '\n')+1:]) < wrappedRunes {
+				flush()
+				t = append(t, LineBreak())
+			} else {
 				plain.WriteByte(' ')
 			}
 			continue

@@ -6,12 +6,13 @@ func TestRich(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                        "",
-		"Words,\non *two* lines.": "Words, on two lines.\n",
+		"Words,\non *two* lines.": "Words,<br>on two lines.\n",
+		"A long line of many words that was wrapped where it was full,\nin *two*.":       "A long line of many words that was wrapped where it was full, in two.\n",
 		"# Why\n\nIt was **wrong**, see `a.go` and <b>x</b>.":                            "**Why**\n\nIt was **wrong**, see `a.go` and &#60;b&#62;x&#60;/b&#62;.\n",
 		"- one\n  - `in`\n\n- two\n\n1. a\n2. b\n":                                       "- one\n- `in`\n- two\n\n- 1\\. a\n- 2\\. b\n",
 		"```js\nMath.round(x)\n```\n":                                                    "```text\nMath.round(x)\n```\n",
 		"| a | b |\n|---|---|\n| c | d |\n":                                              "- a · b\n- c · d\n",
-		"> [!NOTE]\n> quoted":                                                            "\\[\\!NOTE\\] quoted\n",
+		"> [!NOTE]\n> quoted":                                                            "\\[\\!NOTE\\]<br>quoted\n",
 		"[docs](https://x.example/a) ![pic](http://y.example/p.png) <https://z.example>": "docs (`x.example`) pic (`y.example`) https:\u200d//z.example\n",
 		"@org/team fixes #12 &#64;a \\#3":                                                "@\u200dorg/team fixes \\#\u200d12 @\u200da \\#\u200d3\n",
 		"<!-- hidden -->\n":                                                              "&#60;\\!-- hidden --&#62;\n",

@@ -1,7 +1,10 @@
 package logs
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -35,11 +38,49 @@ func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.T
 		ruled("-")
 }
 
+// CopyIteration copies an iteration from a session log, and reports whether there was
+// one. The agent's own lines stand in the log as they are, and may look like a header.
+func CopyIteration(to io.Writer, log io.Reader, iteration int) (found bool, err error) {
+	r := bufio.NewReader(log)
+	within, whole, ruler := false, true, false // ruler: the line before is one, and not copied yet
+	for err == nil {
+		piece, e := r.ReadSlice('\n') // of a line that may have any length
+		if e != nil && !errors.Is(e, bufio.ErrBufferFull) && !errors.Is(e, io.EOF) {
+			return found, e
+		}
+		of := 0
+		if whole && ruler {
+			title := string(piece[:min(len(piece), rule)])
+			if _, odd := fmt.Sscanf(title, "ITERATION %d\n", &of); odd == nil || title == summaryTitle {
+				within = of == iteration
+				found = found || within
+			}
+		}
+		if ruler && within {
+			_, err = io.WriteString(to, ruled("="))
+		}
+		ruler = whole && string(piece) == ruled("=")
+		if within && !ruler && err == nil {
+			_, err = to.Write(piece)
+		}
+		whole = e == nil
+		if errors.Is(e, io.EOF) {
+			if ruler && within {
+				_, err = io.WriteString(to, ruled("="))
+			}
+			return found, err
+		}
+	}
+	return found, err
+}
+
 // SessionRetry tells in the session log that an attempt failed and why, and that
 // the iteration goes on.
 func SessionRetry(why string) string {
 	return "Attempt failed (" + doc.OneLine(why, 500) + "); the iteration is tried again.\n"
 }
+
+const summaryTitle = "SESSION SUMMARY\n"
 
 const sessionProblems = 20 // told of one iteration
 
@@ -141,7 +182,7 @@ func SessionSummary(r ralph.Report) string {
 		about += "Session Status: " + status + "\n"
 	}
 	return ruled("=") +
-		"SESSION SUMMARY\n" +
+		summaryTitle +
 		ruled("=") +
 		fmt.Sprintf("Total Iterations: %d\n", r.Rounds()) +
 		fmt.Sprintf("Successful: %d\n", r.Rounds()-failed) +

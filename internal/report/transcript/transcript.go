@@ -15,14 +15,14 @@ import (
 
 // Bounds, in bytes on the page.
 const (
-	maxSteps      = 7 << 20  // of all iterations
-	maxIteration  = 1 << 20  // of the steps of one
-	maxPrompt     = 64 << 10 // of one prompt
-	maxDiffs      = 3 << 20  // of all iterations
-	maxText       = 64 << 10 // of one step
-	maxIterations = 1000     // newest kept
-	stepOverhead  = 200      // of the markup of one step
-	openTools     = 4096     // tool calls that have not ended
+	maxSteps      = 7 << 20   // of all iterations
+	maxIteration  = 512 << 10 // of the steps of one
+	maxPrompt     = 64 << 10  // of one prompt
+	maxDiffs      = 3 << 20   // of all iterations
+	maxText       = 64 << 10  // of one step
+	maxIterations = 1000      // newest kept
+	stepOverhead  = 200       // of the markup of one step
+	openTools     = 4096      // tool calls that have not ended
 )
 
 // MaxDiff bounds the patch of each of n iterations, in bytes: they share the room that is
@@ -61,21 +61,22 @@ type Iteration struct {
 	NoDiff string // why there is no patch, in a sentence; empty: nothing changed
 	Cut    int    // bytes of the patch that are left out
 
-	began       time.Time
 	first, last int // bytes of First and Last
 }
 
 // Step is one thing that happened.
 type Step struct {
 	Kind         ralph.EventKind // a tool's start and its end are one EventToolStart
-	After        time.Duration   // since the iteration began
 	Took         time.Duration   // of a tool that ended
 	Tool, Input  string
 	Text         string
 	Echo, Failed bool
 	Lines, Chars int // of the whole text; 0: Text is all of it
 
-	text    []byte // as it comes; Text is made of it when the iteration ends
+	pieces  []string // as they come; Text is made of them when the iteration ends
+	text    int      // bytes of these
+	bytes   int      // of all of the step
+	at      time.Time
 	message string
 	inLast  bool
 	gone    bool // left out
@@ -91,7 +92,7 @@ func (k *Kept) Iterations() []*Iteration {
 func (k *Kept) Event(e ralph.Event) {
 	if e.Kind == ralph.EventIterationStart {
 		k.end()
-		k.now, k.tools = &Iteration{Number: e.Iteration, began: e.At}, map[string]*Step{}
+		k.now, k.tools = &Iteration{Number: e.Iteration}, map[string]*Step{}
 	}
 	if k.now == nil {
 		return
@@ -103,27 +104,27 @@ func (k *Kept) Event(e ralph.Event) {
 		k.said(e)
 	case ralph.EventToolStart:
 		s := k.add(e)
-		s.Tool, s.Input = strings.Clone(e.Tool), strings.Clone(e.Text)
-		k.grow(s, nil, len(s.Tool)+len(s.Input))
+		s.Tool, s.Input = e.Tool, e.Text
+		k.grow(s, "")
 		if len(k.tools) < openTools {
 			k.tools[e.ToolID] = s
 		}
 	case ralph.EventToolEnd:
 		k.toolEnded(e)
 	case ralph.EventTodo:
-		k.grow(k.add(e), []byte(todo(e.Todos)), 0)
+		k.grow(k.add(e), todo(e.Todos))
 	case ralph.EventResult:
 		if e.Turn != nil && e.Turn.Failure != nil {
-			k.grow(k.add(e), []byte(e.Turn.Failure.Kind.String()+": "+e.Turn.Failure.Message), 0)
+			k.grow(k.add(e), e.Turn.Failure.Kind.String()+": "+e.Turn.Failure.Message)
 		}
 	case ralph.EventTaskEnd:
 		if e.Task != nil {
 			s := k.add(e)
 			s.Input, s.Took, s.Failed = e.Task.Command, e.Task.Duration, e.Task.ExitCode != 0
-			k.grow(s, []byte(e.Task.Output), len(s.Input))
+			k.grow(s, e.Task.Output)
 		}
 	case ralph.EventProgress, ralph.EventKept, ralph.EventRetry, ralph.EventNotice, ralph.EventWarning:
-		k.grow(k.add(e), []byte(e.Text), 0)
+		k.grow(k.add(e), e.Text)
 	case ralph.EventIterationEnd:
 		if e.Record == nil {
 			k.now = nil // nobody was asked
@@ -139,7 +140,7 @@ func (k *Kept) prompted(e ralph.Event) {
 	case e.Attempt > 1:
 		k.add(e)
 	case e.Attempt < 1:
-		k.grow(k.add(e), []byte(e.Text), 0)
+		k.grow(k.add(e), e.Text)
 	case e.Text == k.prompt && k.asked > 0:
 		k.now.SameAs = k.asked
 	default:
@@ -151,25 +152,25 @@ func (k *Kept) prompted(e ralph.Event) {
 
 // said takes up a text, or more of one.
 func (k *Kept) said(e ralph.Event) {
-	if s := k.latest(); s != nil && s.Kind == e.Kind && s.message == e.Message && s.Echo == e.Echo && len(s.text) < maxText {
-		k.grow(s, []byte(e.Text), 0)
+	if s := k.latest(); s != nil && s.Kind == e.Kind && s.message == e.Message && s.Echo == e.Echo && s.text < maxText {
+		k.grow(s, e.Text)
 		return
 	}
 	s := k.add(e)
-	s.message, s.Echo = strings.Clone(e.Message), e.Echo
-	k.grow(s, []byte(e.Text), 0)
+	s.message, s.Echo = e.Message, e.Echo
+	k.grow(s, e.Text)
 }
 
 func (k *Kept) toolEnded(e ralph.Event) {
 	s := k.tools[e.ToolID]
 	if s == nil { // its start was not reported
 		s = k.add(e)
-		s.Kind, s.Tool = ralph.EventToolStart, strings.Clone(e.Tool)
+		s.Kind, s.Tool = ralph.EventToolStart, e.Tool
 	}
 	delete(k.tools, e.ToolID)
-	s.Took = max(0, e.At.Sub(k.now.began)-s.After)
+	s.Took = max(0, e.At.Sub(s.at))
 	s.Failed, s.Lines, s.Chars = e.IsError, e.Lines, e.Chars
-	k.grow(s, []byte(e.Text), 0)
+	k.grow(s, e.Text)
 }
 
 func todo(list []ralph.Todo) string {
@@ -195,35 +196,36 @@ func (k *Kept) latest() *Step {
 // add begins a step.
 func (k *Kept) add(e ralph.Event) *Step {
 	it := k.now
-	s := &Step{Kind: e.Kind, After: max(0, e.At.Sub(it.began))}
+	s := &Step{Kind: e.Kind, at: e.At}
 	if s.inLast = it.LeftOut > 0 || len(it.Last) > 0 || it.first > k.most()/2; s.inLast {
 		it.Last = append(it.Last, s)
 	} else {
 		it.First = append(it.First, s)
 	}
-	k.grow(s, nil, stepOverhead)
+	k.grow(s, "")
 	return s
 }
 
-// grow adds to a step, and makes room.
-func (k *Kept) grow(s *Step, text []byte, more int) {
-	it := k.now
-	more += len(text)
-	switch {
-	case s.gone:
-		it.Bytes += len(text)
+// grow adds a piece to the text of a step, and makes room.
+func (k *Kept) grow(s *Step, piece string) {
+	it, was := k.now, s.bytes
+	if s.gone {
+		it.Bytes += len(piece)
 		return
-	case s.inLast:
-		it.last += more
-	default:
-		it.first += more
 	}
-	s.text = append(s.text, text...)
+	if piece != "" {
+		s.pieces, s.text = append(s.pieces, piece), s.text+len(piece)
+	}
+	if s.bytes = stepOverhead + len(s.Tool) + len(s.Input) + s.text; !s.inLast {
+		it.first += s.bytes - was
+		return
+	}
+	it.last += s.bytes - was
 	for it.last > k.most()/2 && len(it.Last) > 1 {
 		out := it.Last[0]
-		it.last -= stepOverhead + len(out.Tool) + len(out.Input) + len(out.text)
-		it.LeftOut, it.Bytes = it.LeftOut+1, it.Bytes+len(out.text)
-		out.gone, out.text = true, nil
+		it.last -= out.bytes
+		it.LeftOut, it.Bytes = it.LeftOut+1, it.Bytes+out.text
+		out.gone, out.pieces = true, nil
 		it.Last[0], it.Last = nil, it.Last[1:]
 	}
 }
@@ -244,8 +246,8 @@ func (k *Kept) end() {
 	}
 	k.now, k.tools = nil, nil
 	for _, s := range slices.Concat(it.First, it.Last) {
-		s.Tool, s.Input, s.Text = k.shown(s.Tool), k.shown(s.Input), strings.Trim(k.shown(string(s.text)), "\n")
-		s.text = nil
+		s.Tool, s.Input, s.Text = k.shown(s.Tool), k.shown(s.Input), strings.Trim(k.shown(strings.Join(s.pieces, "")), "\n")
+		s.pieces = nil
 	}
 	k.ended = append(k.ended, it)
 	if len(k.ended) > maxIterations {

@@ -109,14 +109,22 @@ func files(c ralph.Change) string {
 	if c.Files == 0 {
 		return doc.Nothing
 	}
+	return fmt.Sprintf("%d (%s)", c.Files, ChangedLines(c))
+}
+
+// ChangedLines is how many lines came and went with a change of at least one file.
+func ChangedLines(c ralph.Change) string {
 	switch {
 	case c.Uncounted >= c.Files:
-		return fmt.Sprintf("%d (lines not counted)", c.Files)
+		return "lines not counted"
 	case c.Uncounted > 0:
-		return fmt.Sprintf("%d (+%d −%d, %d not counted)", c.Files, c.Insertions, c.Deletions, c.Uncounted)
+		return fmt.Sprintf("%s, %d not counted", Lines(c.Insertions, c.Deletions), c.Uncounted)
 	}
-	return fmt.Sprintf("%d (+%d −%d)", c.Files, c.Insertions, c.Deletions)
+	return Lines(c.Insertions, c.Deletions)
 }
+
+// Lines is how many lines came and went.
+func Lines(came, went int) string { return fmt.Sprintf("+%d −%d", came, went) }
 
 // guardrails counts the verdicts and names those that failed.
 func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {

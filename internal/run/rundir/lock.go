@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func (d *Dir) Lock() (release func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open workspace %s: %w", d.workspace, atomicfile.Reason(err))
 	}
-	if err := flock(top); errors.Is(err, unix.EWOULDBLOCK) {
+	if err := flock(top, unix.LOCK_EX); errors.Is(err, unix.EWOULDBLOCK) {
 		_ = top.Close()
 		return nil, d.locked()
 	}
@@ -42,7 +43,7 @@ func (d *Dir) Lock() (release func(), err error) {
 		_ = top.Close()
 		return nil, err
 	}
-	if err := flock(f); err != nil {
+	if err := flock(f, unix.LOCK_EX); err != nil {
 		_, _ = f.Close(), top.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, d.locked()
@@ -57,6 +58,31 @@ func (d *Dir) Lock() (release func(), err error) {
 		_ = f.Truncate(0) // the file stays: removing a locked file lets two in
 		_, _ = f.Close(), top.Close()
 	}, nil
+}
+
+// Held reports whether a ralph has locked a directory, and which process that is; 0 where
+// its lock file does not say so any more. It changes nothing.
+func Held(dir string) (held bool, pid int, err error) {
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, 0, nil
+	} else if err != nil {
+		return false, 0, fmt.Errorf("open %s: %w", dir, atomicfile.Reason(err))
+	}
+	defer root.Close()
+	d := &Dir{root: root, workspace: dir, folder: Name}
+	for _, name := range []string{".", d.Path(lockName)} {
+		f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue // it is not there, or not to be read: the other one tells
+		}
+		held = held || errors.Is(flock(f, unix.LOCK_SH), unix.EWOULDBLOCK)
+		_ = f.Close()
+	}
+	if held {
+		pid, _ = d.holder()
+	}
+	return held, pid, nil
 }
 
 // lockFile opens the lock file; unlike other files it is kept when it is there.
@@ -90,29 +116,45 @@ func note(f *os.File) error {
 // locked describes the holder, as far as the lock file still does.
 func (d *Dir) locked() error {
 	const rest = "is working in this folder; wait for it to end, or end it"
+	pid, started := d.holder()
+	if pid == 0 {
+		return fmt.Errorf("%w %s", ErrLocked, rest)
+	}
+	return fmt.Errorf("%w (pid %d, started %s) %s", ErrLocked, pid, started.Format(time.RFC3339), rest)
+}
+
+// holder is the process that the lock file names, and when it took the lock; 0 when the
+// file does not say so.
+func (d *Dir) holder() (pid int, started time.Time) {
 	f, err := d.root.OpenFile(d.Path(lockName), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return fmt.Errorf("%w %s", ErrLocked, rest)
+		return 0, started
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	line, _ := bufio.NewReader(io.LimitReader(f, 32)).ReadString('\n')
 	pid, e := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || e != nil || pid <= 0 {
-		return fmt.Errorf("%w %s", ErrLocked, rest)
+		return 0, started
 	}
-	return fmt.Errorf("%w (pid %d, started %s) %s", ErrLocked, pid, info.ModTime().Format(time.RFC3339), rest)
+	return pid, info.ModTime()
 }
 
-// flock locks without waiting.
-func flock(f *os.File) error {
+// flock locks without waiting, but for who only looks whether there is a lock.
+func flock(f *os.File, how int) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var locked error
-	if err := conn.Control(func(fd uintptr) { locked = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
-		return err
+	for range 5 {
+		if err := conn.Control(func(fd uintptr) { locked = unix.Flock(int(fd), how|unix.LOCK_NB) }); err != nil {
+			return err
+		}
+		if how == unix.LOCK_SH || !errors.Is(locked, unix.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
 	return locked
 }

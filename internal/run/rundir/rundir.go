@@ -92,6 +92,11 @@ func (d *Dir) Close() error { return d.root.Close() }
 // slashes.
 func (d *Dir) Path(name string) string { return d.folder + "/" + name }
 
+// FullPath is where a file of the folder stands.
+func (d *Dir) FullPath(name string) string {
+	return filepath.Join(d.workspace, filepath.FromSlash(d.Path(name)))
+}
+
 // probe finds out before the run that nothing can be written, instead of after.
 func (d *Dir) probe() error {
 	dir, err := d.open()

@@ -1,4 +1,4 @@
-package cli
+package actions
 
 import (
 	"crypto/rand"
@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// stepOutputs hands values to later steps of a job, as pairs of name and value.
+// StepOutputs hands values to later steps of a job, as pairs of name and value, by
+// the file of GITHUB_OUTPUT.
 // The delimiter is random: no value can end its own lines.
-func (a *app) stepOutputs(pairs ...string) error {
-	path := a.getenv("GITHUB_OUTPUT")
+func StepOutputs(path string, pairs ...string) error {
 	if path == "" {
 		return errors.New("flag --output: GITHUB_OUTPUT is not set: it works in a step of GitHub Actions only")
 	}

@@ -1,11 +1,11 @@
-package cli
+package output
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
 	"fmt"
-	"os/signal"
+	"io"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/actions"
@@ -19,9 +19,9 @@ const (
 	doctorText  = 600 // characters of one cell
 )
 
-// doctorTable is one table for people: status, check, what was found; below a
+// DoctorTable is one table for people: status, check, what was found; below a
 // line that is not right, what to do about it.
-func doctorTable(rows []run.Check, color bool) string {
+func DoctorTable(rows []run.Check, color bool) string {
 	var b strings.Builder
 	width := len("Check")
 	count := map[run.Status]int{}
@@ -94,9 +94,9 @@ func wrapText(text string, width int) []string {
 	return append(lines, line)
 }
 
-// clean makes a text that may quote somebody else's harmless, in one line and
+// Clean makes a text that may quote somebody else's harmless, in one line and
 // without secrets.
-func clean(redact *secret.Redactor, text string) string {
+func Clean(redact *secret.Redactor, text string) string {
 	text = strings.Join(strings.Fields(redact.Text(text)), " ")
 	if runes := []rune(text); len(runes) > doctorText {
 		text = string(runes[:doctorText]) + "…"
@@ -104,7 +104,15 @@ func clean(redact *secret.Redactor, text string) string {
 	return string(actions.Sanitize([]byte(text)))
 }
 
-// stoppable ends with the first signal that asks us to.
-func stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+// DoctorJSON is the table for programs.
+func DoctorJSON(w io.Writer, version, agent string, rows []run.Check) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Version string      `json:"version"`
+		Agent   string      `json:"agent"`
+		Status  run.Status  `json:"status"`
+		Checks  []run.Check `json:"checks"`
+	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
 }

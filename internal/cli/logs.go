@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/cli/output"
+	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/run/lastrun"
+)
+
+// logsCmd prints what the last run wrote down.
+type logsCmd struct {
+	Iteration  int  `arg:"" optional:"" name:"iteration" help:"The iteration. Default: all."`
+	Follow     bool `short:"f" help:"Go on with what the run writes, until it ends."`
+	Guardrails bool `help:"What the guardrails printed, instead of what the agent did."`
+}
+
+// Help is shown below the flags.
+func (logsCmd) Help() string {
+	return `Examples:
+  ralph logs -f
+  ralph logs 3 --guardrails
+
+It prints the log of the last run in this directory, or in one above it within the repository, without what a terminal would obey.`
+}
+
+// Run prints it.
+func (c *logsCmd) Run(a *app) error {
+	if c.Iteration < 0 || c.Follow && (c.Iteration != 0 || c.Guardrails) {
+		return errors.New("--follow takes the whole log, and an iteration is a number from 1")
+	}
+	last, state, err := a.lastRun()
+	if err != nil {
+		return err
+	}
+	if state == lastrun.Starting && last.Log == "" {
+		return errors.New("the run has just begun: it has no log yet")
+	}
+	out := actions.Terminal(a.stdout, secret.NewRedactor())
+	defer func() { _ = out.Close() }()
+	if c.Guardrails {
+		return output.Guardrails(out, last, c.Iteration)
+	}
+	f, err := openPlain(last.Log)
+	if err != nil {
+		return fmt.Errorf("the log of the last run: %w", err)
+	}
+	defer f.Close()
+	switch {
+	case c.Follow:
+		return output.Follow(out, f, func() bool {
+			now, state, err := a.lastRun()
+			return err != nil || state != lastrun.Running || !now.Started.Equal(last.Started)
+		})
+	case c.Iteration == 0:
+		_, err = io.Copy(out, f)
+		return err
+	}
+	found, err := logs.CopyIteration(out, f, c.Iteration)
+	if err == nil && !found {
+		err = fmt.Errorf("the log of the last run has no iteration %d", c.Iteration)
+	}
+	return err
+}

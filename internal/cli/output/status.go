@@ -1,0 +1,225 @@
+package output
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/words"
+	"github.com/org/ralph-action/internal/run/lastrun"
+)
+
+// Status is what there is to say about the last run.
+type Status struct {
+	Run   lastrun.Run
+	State lastrun.State // empty: no run is recorded
+	Now   time.Time
+	Here  string // the current directory
+}
+
+// Text is for people.
+func (s Status) Text() string {
+	var b strings.Builder
+	say := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-13s %s\n", name, actions.Sanitize([]byte(text)))
+		}
+	}
+	run := s.Run
+	fmt.Fprintf(&b, "%s\n\n", actions.Sanitize([]byte(s.headline())))
+	if run.Workspace != s.Here {
+		say("Directory", run.Workspace)
+	}
+	if s.State == lastrun.Starting {
+		say("Process", fmt.Sprint(run.PID))
+		return b.String()
+	}
+	say("Task", run.Task)
+	say("Started", fmt.Sprintf("%s, %s ago", words.Stamp(run.Started), words.Span(s.Now.Sub(run.Started))))
+	if s.State != lastrun.Ended {
+		say("Cost", s.cost())
+	}
+	for i, g := range run.Guardrails {
+		say(map[bool]string{true: "Guardrails"}[i == 0], guardrailLine(g))
+	}
+	say("Work", s.work())
+	for i, left := range s.left() {
+		say(map[bool]string{true: "Left"}[i == 0], left)
+	}
+	say("Log", s.short(run.Log)+s.follow())
+	if s.State == lastrun.Ended {
+		say("Report", s.short(filepath.Join(run.Files, "report.html")))
+	}
+	say("Stop", s.stop())
+	say("Next", s.next())
+	return b.String()
+}
+
+// headline is what the run does or did, in one line.
+func (s Status) headline() string {
+	run := s.Run
+	at := "before the first iteration"
+	if run.Iteration > 0 {
+		at = fmt.Sprintf("iteration %d", run.Iteration)
+		if run.MaxIterations > 0 {
+			at += fmt.Sprintf(" of %d", run.MaxIterations)
+		}
+	}
+	doing := run.Now
+	if run.Tool != "" {
+		doing += " (" + run.Tool + ")"
+	}
+	switch s.State {
+	case lastrun.Starting:
+		return "Starting: a run has begun, and is not ready yet"
+	case lastrun.Running:
+		return fmt.Sprintf("Running, %s: %s, for %s", at, doing, words.Span(s.Now.Sub(run.Since)))
+	case lastrun.Killed:
+		return fmt.Sprintf("Killed, %s: %s, until %s", at, doing, words.Stamp(run.Seen))
+	}
+	return run.End.Headline
+}
+
+func (s Status) cost() string {
+	cost := s.used().Cost
+	if cost == (ralph.Cost{}) {
+		return "none was reported so far"
+	}
+	return cost.String() + " so far"
+}
+
+// used includes the turn that goes on, or was killed.
+func (s Status) used() ralph.Usage { return s.Run.Used.Add(s.Run.Turn) }
+
+func guardrailLine(g lastrun.Guardrail) string {
+	verdict := "passed"
+	if !g.Passed {
+		verdict = fmt.Sprintf("failed (exit code %d)", g.ExitCode)
+	}
+	when := "before any change"
+	if g.Iteration > 0 {
+		when = fmt.Sprintf("iteration %d", g.Iteration)
+	}
+	return fmt.Sprintf("%s: %s, %s", g.Command, verdict, when)
+}
+
+// work is where it lies.
+func (s Status) work() string {
+	run, end := s.Run, s.Run.End
+	branch := "in " + run.Workspace
+	if run.Branch != "" {
+		branch = "on the branch " + run.Branch
+	}
+	switch {
+	case end != nil && end.PullRequest != "":
+		return end.PullRequest + ", " + branch
+	case end != nil && end.Pushed:
+		return branch + ", pushed"
+	case run.Ours:
+		return branch + ", checked out here"
+	}
+	return branch + ", as the agent left it; ralph commits nothing here"
+}
+
+func (s Status) left() []string {
+	run := s.Run
+	switch s.State {
+	case lastrun.Killed:
+		left := fmt.Sprintf("%s done", words.Plural(run.Done, "iteration"))
+		if run.Iteration > run.Done {
+			left += fmt.Sprintf("; what iteration %d had changed by then lies in the directory", run.Iteration)
+		}
+		return []string{left}
+	case lastrun.Ended:
+		if run.End.Outcome == ralph.Completed {
+			return run.End.Left
+		}
+		return append([]string{run.End.Reason}, run.End.Left...)
+	}
+	return nil
+}
+
+func (s Status) follow() string {
+	if s.State == lastrun.Running {
+		return " (ralph logs -f)"
+	}
+	return " (ralph logs)"
+}
+
+func (s Status) stop() string {
+	if s.State != lastrun.Running {
+		return ""
+	}
+	text := fmt.Sprintf("Ctrl-C where it runs, or kill -INT %d", s.Run.PID)
+	if s.Run.Mode == config.ModeTasks || s.Run.Mode == config.ModeSession {
+		text += ", or ralph cancel"
+	}
+	return text
+}
+
+func (s Status) next() string {
+	run := s.Run
+	switch {
+	case s.State == lastrun.Running || run.Mode == config.ModeSession, s.State == lastrun.Ended && run.End.Outcome == ralph.Completed:
+		return ""
+	case s.State == lastrun.Ended && slices.Contains([]ralph.Outcome{ralph.MaxIterations, ralph.OverBudget, ralph.Deadline}, run.End.Outcome):
+		return "ralph resume goes on with it, given more of that limit, such as --max-iterations=3"
+	}
+	return "ralph resume goes on with it"
+}
+
+// short is a path from the current directory, where it lies there.
+func (s Status) short(path string) string {
+	if rel, err := filepath.Rel(s.Here, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// MarshalJSON is for programs: docs/local.md lists the members.
+func (s Status) MarshalJSON() ([]byte, error) {
+	run := s.Run
+	o := map[string]any{"state": cmp.Or(s.State, "none")}
+	if s.State == "" {
+		return json.Marshal(o)
+	}
+	o["directory"], o["pid"] = run.Workspace, run.PID
+	if s.State == lastrun.Starting {
+		return json.Marshal(o)
+	}
+	type guardrail struct {
+		Command   string `json:"command"`
+		Passed    bool   `json:"passed"`
+		ExitCode  int    `json:"exit_code"`
+		Iteration int    `json:"iteration"`
+		Log       string `json:"log"`
+	}
+	guardrails := []guardrail{}
+	for _, g := range run.Guardrails {
+		guardrails = append(guardrails, guardrail(g))
+	}
+	used := s.used()
+	for name, value := range map[string]any{
+		"version": run.Version, "mode": run.Mode, "task": run.Task, "agent": run.Agent, "started": run.Started.UTC(), "seen": run.Seen.UTC(),
+		"iteration": run.Iteration, "max_iterations": run.MaxIterations, "iterations_done": run.Done,
+		"cost_usd": used.Cost.Amount.Dollars(), "cost_known": !used.Cost.Unknown, "tokens": used.Tokens.Total(), "guardrails": guardrails,
+		"branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
+	} {
+		o[name] = value
+	}
+	if s.State == lastrun.Ended {
+		o["outcome"], o["exit_code"], o["headline"], o["reason"] = run.End.Outcome, run.End.ExitCode, run.End.Headline, run.End.Reason
+		o["duration_seconds"], o["pushed"], o["pull_request"] = run.End.Duration.Seconds(), run.End.Pushed, run.End.PullRequest
+		o["report"] = filepath.Join(run.Files, "report.json")
+	} else {
+		o["now"], o["tool"], o["since"] = run.Now, run.Tool, run.Since.UTC()
+	}
+	return json.Marshal(o)
+}

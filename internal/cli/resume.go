@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/org/ralph-action/internal/cli/resume"
+	"github.com/org/ralph-action/internal/config"
+)
+
+// resumeCmd starts the last run's command again, with what remains of its limits.
+type resumeCmd struct {
+	MaxIterations string `short:"m" placeholder:"N" help:"More iterations, instead of those that remain."`
+	MaxCostUSD    string `name:"max-cost-usd" placeholder:"USD" help:"More money, instead of what remains."`
+	MaxTokens     string `placeholder:"N" help:"More tokens, instead of those that remain."`
+	MaxDuration   string `placeholder:"TIME" help:"More time, instead of what remains."`
+	Changed       bool   `help:"Go on although the configuration or the task file changed, with what they say now."`
+	Verbose       bool   `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
+}
+
+// Help is shown below the flags.
+func (resumeCmd) Help() string {
+	return `Examples:
+  ralph resume
+  ralph resume --max-iterations 5
+
+It goes on with the last run in this directory, after a limit, an interrupt or a kill: the same command, on the same branch, with what
+remains of its iterations, cost, tokens and time, which the first line says. A limit that is used up has to be given again.
+What the run had read from the environment, such as keys, has to be there again.
+
+Exit code: as of the command that is resumed; 2 if there is nothing to go on with.`
+}
+
+// Run goes on.
+func (c *resumeCmd) Run(a *app, done *exit) error {
+	last, state, err := a.lastRun()
+	if err != nil {
+		return err
+	}
+	if err := resume.Check(last, state); err != nil {
+		return err
+	}
+	if err := os.Chdir(last.Dir); err != nil { // paths in its flags lead from there
+		return err
+	}
+	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose}
+	cfg, _ := config.Load(a.sources(last.Workspace, d)) // runLocally says what is wrong
+	d.flags, d.opening, err = resume.Plan(last, state, cfg, resume.More{
+		Iterations: c.MaxIterations, CostUSD: c.MaxCostUSD, Tokens: c.MaxTokens, Duration: c.MaxDuration, Changed: c.Changed,
+	})
+	if err != nil {
+		return err
+	}
+	return a.runLocally(d, done)
+}
