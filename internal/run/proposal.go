@@ -59,11 +59,15 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publ
 	w.warned(warnings)
 	switch {
 	case errors.Is(err, forge.ErrNoCommits):
-		return nil // the base has gained the same changes: there is nothing to propose
+		if early.Operation == ralph.OperationCreated {
+			w.rec.note("No other pull request is made: " + err.Error())
+		}
+		return nil // the base has gained the same changes, or somebody has seen them: there is nothing to propose
 	case err != nil:
 		return err
 	}
-	if early.Number == done.Number && early.Operation == ralph.OperationCreated {
+	w.told = early.Number == done.Number
+	if w.told && early.Operation == ralph.OperationCreated {
 		done.Operation = early.Operation // by this run, a moment ago
 	}
 	p.PullRequest = done
@@ -174,9 +178,7 @@ func (w *work) closeEarly(ctx context.Context, p *ralph.Publication, state publi
 	if early.Operation != ralph.OperationCreated || early.Number != p.PullRequest.Number || p.PullRequest.Foreign {
 		return nil
 	}
-	if err := w.remote.forge.Update(ctx, early.Number, w.proposal(w.rec.public(), state)); err != nil {
-		w.warned([]string{err.Error()})
-	}
+	w.endEarly(ctx, state)
 	closed, err := w.remote.forge.Close(ctx, p.PullRequest)
 	if err != nil {
 		return err
@@ -185,6 +187,19 @@ func (w *work) closeEarly(ctx context.Context, p *ralph.Publication, state publi
 	w.did("close the pull request", fmt.Sprintf("#%d", closed.Number))
 	w.rec.note(fmt.Sprintf("Pull request #%d, which this run had opened, was closed: nothing is left of the work in it.", closed.Number))
 	return nil
+}
+
+// endEarly has the pull request that tells of the run as going on tell of its end, where
+// that was not written otherwise: the last push failed, or the work went to another branch.
+func (w *work) endEarly(ctx context.Context, state publish.State) {
+	early, written := w.live.PullRequest()
+	if !written || w.told || early.Number == 0 || early.Foreign {
+		return
+	}
+	w.told = true
+	if err := w.remote.forge.Update(ctx, early.Number, w.proposal(w.rec.public(), state)); err != nil {
+		w.warned([]string{err.Error()})
+	}
 }
 
 // whoStartsCI notes which workflows start for what is published.

@@ -98,6 +98,7 @@ func (w *work) publish(run context.Context) {
 			}
 		}
 	}
+	w.endEarly(ctx, state)
 	if w.pushes() && p.HeadSHA == "" && p.Tip == "" {
 		p.Branch = "" // it is nowhere but here
 	}

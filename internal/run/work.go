@@ -17,6 +17,7 @@ type work struct {
 	live    *proposal.Live   // keeps pull request and comment up to date; nil: nobody is told while the run goes on
 	telling bool             // there is a comment that tells of the run
 	comment forge.CommentRef // that was written last
+	told    bool             // the pull request that told of the run as going on tells of its end
 }
 
 // attach brings the workspace to the run's branch.
