@@ -50,7 +50,9 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		Dir: dir, Sandbox: &guest{children: children, dir: dir, env: b.env}, Temp: temp, Store: store,
 		Remote: b.forge.remote(name), Token: secret.New(token), Push: true, Contact: contact, Branch: branch, DefaultBranch: "main",
 		Committer: repo.Identity{Name: "Bench", Email: "bench@example.com"}, Author: repo.Identity{Name: "Bench", Email: "bench@example.com"},
-		Message: func(it ralph.Iteration, _ []ralph.File) string { return fmt.Sprintf("ralph: iteration %d\n", it.Number) }, Clock: time.Now,
+		Message: func(it ralph.Iteration, _ []ralph.File) string {
+			return fmt.Sprintf("ralph: iteration %d\n", it.Number)
+		}, Clock: time.Now,
 	})
 	if err != nil {
 		done()
