@@ -6,6 +6,9 @@ REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 CREATED  ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
 LDFLAGS   = -s -w -X main.version=$(VERSION) -X main.commit=$(REVISION) -X main.built=$(CREATED)
 
+# With the path of the clone in them, packages would be compiled anew in each clone.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
+
 # What is built once and kept: linters here, the parts of e2e in e2e/setup.sh.
 CACHE ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci
 BIN    = $(CACHE)/bin
@@ -41,7 +44,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the binary, as ./ralph
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
+	CGO_ENABLED=0 $(GO) build -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
 
 demo: ## the whole pipeline on this machine, with Go and git only
 	$(GO) run ./cmd/ralph demo
@@ -107,7 +110,7 @@ redteam: ## every attack of docs/internals/redteam.md, for real, in the containe
 	e2e/setup.sh
 	$(if $(BUILT),,docker build --target slim -t $(E2E_IMAGE)-slim .)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \
-	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' -v ./e2e/redteam
+	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/scenarios/$(REDTEAM_RUN),.)' -v ./e2e/redteam
 
 bench: ## measure against the budgets of docs/internals/performance.md
 	$(GO) run ./cmd/bench

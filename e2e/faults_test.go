@@ -22,8 +22,8 @@ import (
 // fault answers in the forge's place.
 type fault func(w http.ResponseWriter, r *http.Request, forge http.Handler)
 
-// gate stands in front of the forge and lets one kind of request fail.
-type gate struct {
+// faultyForge stands in front of the forge and lets one kind of request fail.
+type faultyForge struct {
 	forge *httputil.ReverseProxy
 	match func(r *http.Request, body []byte) bool
 	fault fault
@@ -33,13 +33,13 @@ type gate struct {
 	hits  []time.Time
 }
 
-func newGate(t *testing.T, g *gitea, match func(*http.Request, []byte) bool, times int, f fault) (*gate, string) {
+func newFaultyForge(t *testing.T, g *gitea, match func(*http.Request, []byte) bool, times int, f fault) (*faultyForge, string) {
 	t.Helper()
 	target, err := url.Parse(g.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gt := &gate{forge: httputil.NewSingleHostReverseProxy(target), match: match, times: times, fault: f}
+	gt := &faultyForge{forge: httputil.NewSingleHostReverseProxy(target), match: match, times: times, fault: f}
 	s := httptest.NewServer(gt)
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -48,7 +48,7 @@ func newGate(t *testing.T, g *gitea, match func(*http.Request, []byte) bool, tim
 	return gt, s.URL
 }
 
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *faultyForge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -72,7 +72,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.forge.ServeHTTP(w, r)
 }
 
-func (g *gate) seen() []time.Time {
+func (g *faultyForge) seen() []time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return append([]time.Time(nil), g.hits...)
@@ -163,7 +163,7 @@ func TestForgeFaults(t *testing.T) {
 			t.Parallel()
 			g := forge(t)
 			r := g.newRepository(t, files)
-			gt, address := newGate(t, g, c.match, c.times, c.fault)
+			gt, address := newFaultyForge(t, g, c.match, c.times, c.fault)
 			j := newJob(t, r, address, checkoutV4)
 			j.Inputs["prompt"] = task
 			j.Inputs["agent"] = "text"

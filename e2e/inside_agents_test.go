@@ -71,8 +71,8 @@ func insideJob(t *testing.T, a realAgent, m *model, isolation string) *job {
 	return j
 }
 
-// The real CLIs do a whole turn behind all walls, and the key stays with the
-// owner, unless key-proxy is off.
+// The real CLIs do a whole turn in the sandbox, and the key stays with the
+// host, unless key-proxy is off.
 func TestInsideAgents(t *testing.T) {
 	for _, a := range realAgents() {
 		for _, keyProxy := range []string{"auto", "off"} {
@@ -136,7 +136,7 @@ func TestInsideQuick(t *testing.T) {
 			}
 			t.Logf("off %s, strict %s", took["off"], took["strict"])
 			if limit := took["off"] + 10*time.Second; took["strict"] > limit {
-				t.Errorf("with walls it took %s, want at most %s", took["strict"], limit)
+				t.Errorf("in the sandbox it took %s, want at most %s", took["strict"], limit)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// insideDir holds the projects that are worked on behind the walls, and the image
+// insideDir holds the projects that are worked on in the sandbox, and the image
 // with their tools.
 const insideDir = "testdata/inside"
 

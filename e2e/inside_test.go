@@ -31,7 +31,7 @@ func project(t *testing.T, name string) map[string]string {
 	return files
 }
 
-// What developers' tools do works behind all walls, for the agent and for
+// What developers' tools do works in the sandbox, for the agent and for
 // guardrails; what they are refused is said to them and in the summary.
 func TestInside(t *testing.T) {
 	for _, c := range []struct {

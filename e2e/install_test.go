@@ -55,7 +55,7 @@ func (j *job) trustHost(t *testing.T) {
 }
 
 // The main job with an agent that the image lacks: it is installed from npm
-// before the walls are there, behind which it cannot change itself. A second job
+// before the sandbox is there, in which it cannot change itself. A second job
 // with the same HOME needs no npm.
 func TestInstall(t *testing.T) {
 	t.Parallel()

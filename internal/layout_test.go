@@ -34,29 +34,29 @@ var packages = map[string]struct {
 	"tasks/taskdir":         {[]string{"lib/atomicfile"}, "a task folder's signals and message bus; no domain in it"},
 	"sandbox/confine":       {nil, "what a child may touch; no domain in it"},
 	"sandbox/hosts":         {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
-	"sandbox/egress":        {[]string{"sandbox/hosts", "lib/secret"}, "the way out: a proxy of ours, the door that adds a key; no domain in it"},
-	"sandbox/proc":          {[]string{"sandbox/confine"}, "starts children inside the walls"},
-	"config":                {[]string{"ralph", "lib/secret", "sandbox/hosts", "lib/lazyregexp", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
+	"sandbox/egress":        {[]string{"sandbox/hosts", "lib/secret"}, "the only way to the network: a proxy, and a key proxy that adds a key; no domain in it"},
+	"sandbox/proc":          {[]string{"sandbox/confine"}, "starts children in the sandbox"},
+	"config":                {[]string{"ralph", "lib/secret", "sandbox/hosts", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
 	"repo/scm":              {[]string{"ralph", "sandbox/proc", "lib/secret"}, "the team's own commit commands"},
 	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/branchname", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/history", "repo/index", "repo/inspection", "repo/killed", "repo/lfs", "repo/objects", "repo/overlay", "repo/patch", "repo/printable", "repo/publish", "repo/remote", "repo/signing", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},
-	"forge":                 {[]string{"ralph", "forge/api", "forge/gitdata", "forge/joblog", "lib/secret", "lib/lazyregexp"}, "a record becomes a pull request"},
-	"forge/api":             {[]string{"lib/secret", "lib/lazyregexp"}, "requests to the forge, its limits and refusals; knows nothing of what is asked"},
+	"forge":                 {[]string{"ralph", "forge/api", "forge/gitdata", "forge/joblog", "lib/secret"}, "a record becomes a pull request"},
+	"forge/api":             {[]string{"lib/secret"}, "requests to the forge, its limits and refusals; knows nothing of what is asked"},
 	"forge/gitdata":         {[]string{"forge/api"}, "commits that the forge makes and signs"},
-	"forge/joblog":          {[]string{"lib/lazyregexp"}, "what matters of the log of a job; pure"},
+	"forge/joblog":          {nil, "what matters of the log of a job; pure"},
 	"report":                {[]string{"ralph", "report/doc", "report/memory", "report/transcript", "report/words"}, "a record becomes documents"},
 	"report/doc":            {[]string{"ralph"}, "what documents are made of; nothing of runs in it"},
 	"report/words":          {[]string{"ralph", "report/doc"}, "an iteration, a number and a time in words"},
 	"report/memory":         {[]string{"ralph", "report/doc", "report/words"}, "what one run writes for the next"},
 	"report/transcript":     {[]string{"ralph", "report/doc"}, "what is kept of the iterations for the page; pure"},
-	"report/logs":           {[]string{"ralph", "report/doc", "report/words", "lib/lazyregexp"}, "what a run says while it goes on"},
-	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger", "lib/lazyregexp"}, "a record becomes outputs, the event file an event"},
-	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/lazyregexp"}, "a task list: its schema, its transitions, its story to do next"},
-	"actions/trigger":       {[]string{"ralph", "lib/lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
-	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/lazyregexp", "lib/printable"}, "answers to the agent CLI's hooks"},
-	"agent/hook/shellguard": {[]string{"lib/lazyregexp", "lib/printable"}, "which shell commands of an agent are refused; pure"},
-	"inspect/content":       {[]string{"ralph", "lib/lazyregexp", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
-	"inspect/testintegrity": {[]string{"ralph", "lib/lazyregexp"}, "what of a change makes tests and checks say less; pure"},
+	"report/logs":           {[]string{"ralph", "report/doc", "report/words"}, "what a run says while it goes on"},
+	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger"}, "a record becomes outputs, the event file an event"},
+	"tasks":                 {[]string{"ralph", "lib/atomicfile"}, "a task list: its schema, its transitions, its story to do next"},
+	"actions/trigger":       {[]string{"ralph"}, "what started the run, and what of it becomes a prompt; pure"},
+	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/printable"}, "answers to the agent CLI's hooks"},
+	"agent/hook/shellguard": {[]string{"lib/printable"}, "which shell commands of an agent are refused; pure"},
+	"inspect/content":       {[]string{"ralph", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
+	"inspect/testintegrity": {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
 	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
@@ -95,7 +95,7 @@ var packages = map[string]struct {
 	"agent/streamjson": {[]string{"ralph", "agent/driver", "agent/jsonscan"}, "the stream that claude and amp have in common"},
 	"agent/filter":     {[]string{"ralph", "agent/driver", "agent/jsonscan"}, "jq expressions on an agent's output"},
 	"agent/custom":     {[]string{"ralph", "agent/driver", "agent/filter", "agent/jsonscan", "agent/text"}, "a CLI described by filters; its words are plain text"},
-	"agent/install":    {[]string{"sandbox/proc", "lib/lazyregexp"}, "npm runs in the sandbox; no domain in it"},
+	"agent/install":    {[]string{"sandbox/proc"}, "npm runs in the sandbox; no domain in it"},
 	"agent/prompt":     {[]string{"ralph", "lib/secret"}, "feedback is built from verdicts"},
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "sandbox/proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
@@ -105,18 +105,19 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "lib/lazyregexp", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/build":       {nil, "what a binary knows of itself"},
-	"cli/resume":      {[]string{"config", "lib/lazyregexp", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
+	"cli/resume":      {[]string{"config", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
+	"cli/opening":     {[]string{"agent", "agent/catalog", "agent/claude", "config", "ralph", "run", "run/rundir"}, "what is unsafe or left aside, before a run"},
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
-		"cli/build", "cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"cli/build", "cli/opening", "cli/output",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},
@@ -127,6 +128,13 @@ var packages = map[string]struct {
 
 	"sandbox/dockersandbox": {[]string{"sandbox/proc", "lib/atomicfile"}, "an agent's pkg in docker's own virtual machine; no domain in it"},
 }
+
+// everybody may import these.
+var everybody = []string{"lib/lazyregexp"}
+
+// eager is an expression that every start of the program compiles, as its own
+// supervisor and as an agent's hook too.
+var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 
 // owners lists the packages that only one pkg, or those named, may import.
 var owners = map[string]struct{ pkg, why string }{
@@ -207,13 +215,16 @@ func TestImports(t *testing.T) {
 		if row := rowNumber.Find(source); row != nil {
 			t.Errorf("%s names row %s: rows of the conformance list stand in tests", path, row)
 		}
+		if re := eager.Find(source); re != nil && !slices.Contains(testSupport, pkg) {
+			t.Errorf("%s has %q: lazyregexp compiles what is needed", path, re)
+		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)
 		if err != nil {
 			return err
 		}
 		for _, spec := range file.Imports {
 			imported := strings.Trim(spec.Path.Value, `"`)
-			may := rule.may
+			may := slices.Concat(rule.may, everybody)
 			if slices.Contains(may, "agent/*") {
 				may = append(agents(), may...)
 			}

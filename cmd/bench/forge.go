@@ -130,18 +130,18 @@ func (b *bench) checkout(ctx context.Context, name, as string) (string, error) {
 	return dir, nil
 }
 
-// guest runs the guest's git as the product does: as a supervised child.
-type guest struct {
+// sandbox runs git as the product does: as a supervised child.
+type sandbox struct {
 	children *proc.Supervisor
 	dir      string
 	env      []string
 }
 
-// Git makes a guest of guest.
-func (g *guest) Git(ctx context.Context, c worktree.Command) error {
+// Git implements worktree.Sandbox.
+func (s *sandbox) Git(ctx context.Context, c worktree.Command) error {
 	var stderr bytes.Buffer
-	exit, err := g.children.Run(ctx, proc.Command{
-		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(append([]string{}, g.env...), c.Env...),
+	exit, err := s.children.Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: s.dir, Env: append(append([]string{}, s.env...), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
 	})
 	switch {

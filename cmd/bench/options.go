@@ -12,7 +12,7 @@ import (
 // of all processes, as the difference of a long run and a short one.
 func (b *bench) options(ctx context.Context) ([]row, error) {
 	const rounds, short, long = 5, 20, 220
-	dir, err := b.desk(ctx, "options")
+	dir, err := b.repository(ctx, "options")
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (b *bench) options(ctx context.Context) ([]row, error) {
 // guardrails measures what running side by side saves: a run of one iteration with
 // three guardrails that wait, against the same run with one job.
 func (b *bench) guardrails(ctx context.Context) ([]row, error) {
-	dir, err := b.desk(ctx, "guardrails")
+	dir, err := b.repository(ctx, "guardrails")
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ const (
 	small, smallFiles   = "small", 200
 )
 
-// open makes a repository ready for a run, with a supervised guest.
+// open makes a repository ready for a run, with a supervised sandbox.
 func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, branch string, contact *repo.Contact) (*repo.Repo, func(), error) {
 	private, err := os.MkdirTemp(b.dir, "private-")
 	if err != nil {
@@ -47,7 +47,7 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		return nil, nil, err
 	}
 	r, err := repo.Open(ctx, repo.Options{
-		Dir: dir, Sandbox: &guest{children: children, dir: dir, env: b.env}, Temp: temp, Store: store,
+		Dir: dir, Sandbox: &sandbox{children: children, dir: dir, env: b.env}, Temp: temp, Store: store,
 		Remote: b.forge.remote(name), Token: secret.New(token), Push: true, Contact: contact, Branch: branch, DefaultBranch: "main",
 		Committer: repo.Identity{Name: "Bench", Email: "bench@example.com"}, Author: repo.Identity{Name: "Bench", Email: "bench@example.com"},
 		Message: func(it ralph.Iteration, _ []ralph.File) string {

@@ -18,23 +18,23 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// supervisors are one with all walls and one without any, ended by done.
-func (b *bench) supervisors(ctx context.Context) (walled, open *proc.Supervisor, done func(), err error) {
-	guest := confine.Identity{}
+// supervisors are one that restricts its children and one that does not, ended by done.
+func (b *bench) supervisors(ctx context.Context) (restricted, open *proc.Supervisor, done func(), err error) {
+	child := confine.Identity{}
 	if os.Geteuid() == 0 {
-		guest = confine.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
+		child = confine.Identity{UID: 1001, GID: 1001} // restrictions are part of a change of user
 	}
-	walls := confine.DefaultPolicy([]string{b.dir}, nil)
-	walls.Strict = true // no walls, no measurement
-	walls.Network = &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}
-	if walled, err = proc.Start(ctx, proc.Options{Identity: guest, Policy: &walls, SpillDir: b.dir}); err != nil {
+	policy := confine.DefaultPolicy([]string{b.dir}, nil)
+	policy.Strict = true // no restrictions, no measurement
+	policy.Network = &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}
+	if restricted, err = proc.Start(ctx, proc.Options{Identity: child, Policy: &policy, SpillDir: b.dir}); err != nil {
 		return nil, nil, nil, err
 	}
 	if open, err = proc.Start(ctx, proc.Options{SpillDir: b.dir}); err != nil {
-		_ = walled.Close()
+		_ = restricted.Close()
 		return nil, nil, nil, err
 	}
-	return walled, open, func() { _ = walled.Close(); _ = open.Close() }, nil
+	return restricted, open, func() { _ = restricted.Close(); _ = open.Close() }, nil
 }
 
 // child is the wall clock of a child, in milliseconds.
@@ -49,16 +49,16 @@ func child(ctx context.Context, s *proc.Supervisor, argv ...string) func() (floa
 	}
 }
 
-// walls compares supervised children behind the walls with those without.
+// sandbox compares supervised children in the sandbox with those without one.
 func (b *bench) sandbox(ctx context.Context) ([]row, error) {
-	walled, open, done, err := b.supervisors(ctx)
+	restricted, open, done, err := b.supervisors(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	r, err := row{
 		What: "what the sandbox adds to the start of a child", Comparison: "the same child supervised, without a sandbox", Target: target{AtMost: 5, Unit: "ms"},
-	}.compare(150, child(ctx, walled, trivial()...), child(ctx, open, trivial()...))
+	}.compare(150, child(ctx, restricted, trivial()...), child(ctx, open, trivial()...))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (b *bench) sandbox(ctx context.Context) ([]row, error) {
 	const output = "head -c 100000000 /dev/zero"
 	printed, err := row{
 		What: "100 MB of output from the sandbox", Comparison: "the same without a sandbox", Target: target{AtMost: 1.05, Ratio: true},
-	}.compare(15, child(ctx, walled, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
+	}.compare(15, child(ctx, restricted, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
 	return []row{r, printed}, err
 }
 

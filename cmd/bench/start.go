@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// desk is a small repository without a server.
-func (b *bench) desk(ctx context.Context, name string) (string, error) {
+// repository is a small repository without a server.
+func (b *bench) repository(ctx context.Context, name string) (string, error) {
 	dir := filepath.Join(b.dir, name)
 	for i := range 20 {
 		if err := write(filepath.Join(dir, fileName(i)), "text\n"); err != nil {
@@ -35,7 +35,7 @@ func (b *bench) script(name, body string) (string, error) {
 // says so through a FIFO, at which somebody waits.
 func (b *bench) start(ctx context.Context) ([]row, error) {
 	const rounds = 21
-	dir, err := b.desk(ctx, "start")
+	dir, err := b.repository(ctx, "start")
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ const streamBytes = 100 << 20
 // length of lines, and one of the larger peak of memory.
 func (b *bench) stream(ctx context.Context, f streamFormat) ([]row, error) {
 	const rounds = 3
-	dir, err := b.desk(ctx, "stream-"+f.agent)
+	dir, err := b.repository(ctx, "stream-"+f.agent)
 	if err != nil {
 		return nil, err
 	}

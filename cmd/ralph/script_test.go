@@ -379,11 +379,41 @@ func aloneCommand(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // ofScript reports whether a process, by its directory in /proc, may belong to the
-// script in work: its working directory or its environment says so, or cannot be
-// read. Another script, or another run of the tests, may have one of the same
-// command line.
+// script in work: unless its working directory or its environment is that of another
+// script, or of another run of the tests, which may have one of the same command
+// line. A process that has left both is taken for one of the script.
 func ofScript(dir, work string) bool {
 	cwd, errCwd := os.Readlink(filepath.Join(dir, "cwd"))
 	env, errEnv := os.ReadFile(filepath.Join(dir, "environ"))
-	return errors.Is(errors.Join(errCwd, errEnv), os.ErrPermission) || strings.HasPrefix(cwd, work) || strings.Contains(string(env), work)
+	if err := errors.Join(errCwd, errEnv); err != nil && !errors.Is(err, os.ErrPermission) {
+		return false // it has ended
+	}
+	world := cwd + "\x00" + string(env)
+	return strings.Contains(world, work) || !strings.Contains(world, "go-test-script")
+}
+
+// A process is told from another script's, and is not overlooked when it has left the
+// script's directory and environment.
+func TestOfScript(t *testing.T) {
+	t.Parallel()
+	const work = "/tmp/go-test-script7/script-x"
+	for _, tc := range []struct {
+		name, env string
+		want      bool
+	}{
+		{"the script's", "HOME=" + work + "/home", true},
+		{"another script's", "HOME=/tmp/go-test-script7/script-y/home", false},
+		{"nobody's", "", true},
+	} {
+		sleep := exec.Command("/bin/sleep", "60")
+		sleep.Dir, sleep.Env = "/", []string{tc.env}
+		if err := sleep.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if got := ofScript(fmt.Sprintf("/proc/%d", sleep.Process.Pid), work); got != tc.want {
+			t.Errorf("ofScript(%s) = %v, want %v", tc.name, got, tc.want)
+		}
+		_ = sleep.Process.Kill()
+		_ = sleep.Wait()
+	}
 }

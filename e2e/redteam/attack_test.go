@@ -2,17 +2,17 @@ package redteam
 
 // Attack is one row of the table.
 type Attack struct {
-	ID    string // unique; in every packet, file and process of the attack
-	Tries string // what it tries
-	Wall  string // what should hold
-	In    string // the room it happens in, see rooms
+	ID      string // unique; in every packet, file and process of the attack
+	Tries   string // what it tries
+	Defense string // what should hold
+	In      string // the scenario it belongs to
 
 	// Plant is a script of sh that prepares the attack in iteration 1; it has to
 	// succeed. Script is the attack: 0 when it got what it wanted, 77 when the
 	// machine cannot show it. It runs in iteration 1, or, behind a Plant, in
 	// iteration 2. Both run in the workspace, as the agent.
 	Plant, Script string
-	Undo          string // at the start of the next iteration, in rooms with one for each attack
+	Undo          string // at the start of the next iteration, in scenarios with one for each attack
 	Seconds       int    // longest time of a script; 0: 8
 
 	// Mortal is an attack that may be ended together with the agent.
@@ -21,10 +21,10 @@ type Attack struct {
 	// Seen are what success would leave outside; any of them is a hole.
 	Seen []sign
 
-	// Probe shows, in the same run and behind the same walls, that the trick works
-	// where the wall has no part: 0 when it did. It takes the place of the control.
+	// Probe shows, in the same run and in the same sandbox, that the trick works
+	// where the defense has no part: 0 when it did. It takes the place of the control.
 	Probe string
-	// Always says why no run can be without the wall: then the attack counts as
+	// Always says why no run can be without the defense: then the attack counts as
 	// held without a control that succeeded.
 	Always string
 	// Known says why an attack is not held off, as docs/security.md does, too: then
@@ -45,7 +45,7 @@ type Result string
 const (
 	Held     Result = "held"
 	Open     Result = "OPEN"      // a hole: the test fails
-	NoProof  Result = "no proof"  // it failed without the wall, too: the attack is broken
+	NoProof  Result = "no proof"  // it failed without the defense, too: the attack is broken
 	NotShown Result = "not shown" // this kernel or engine cannot show it
 	Missing  Result = "not covered"
 )

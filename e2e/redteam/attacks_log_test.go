@@ -6,7 +6,7 @@ import "fmt"
 // the agent's own output; the control is that output as it is.
 func logAttacks() []Attack {
 	line := func(id, tries, format string) Attack {
-		return Attack{ID: "log-" + id, In: "log", Wall: wallDefuse, Tries: tries, Plant: fmt.Sprintf("printf '%s'", format), Seen: []sign{obeyed}}
+		return Attack{ID: "log-" + id, In: "log", Defense: defenseDefuse, Tries: tries, Plant: fmt.Sprintf("printf '%s'", format), Seen: []sign{obeyed}}
 	}
 	mark := func(id string) string { return "RT_log-" + id }
 	var all []Attack
@@ -48,15 +48,15 @@ func logAttacks() []Attack {
 		all = append(all, a)
 	}
 	return append(all,
-		Attack{ID: "log-split", In: "log", Wall: wallDefuse, Tries: "print a command in pieces, with pauses between", Plant: `printf ':'; sleep 0.1; printf ':set-env name=X'; sleep 0.1; printf '::RT_log-split\n'`, Seen: []sign{obeyed}},
-		Attack{ID: "log-mixed", In: "log", Wall: wallDefuse, Tries: "print a command half on stdout and half on stderr", Plant: `printf '::set-env na'; printf 'me=X::RT_log-mixed\n' >&2`, Seen: []sign{obeyed}},
-		Attack{ID: "log-unfinished", In: "log", Wall: wallDefuse, Tries: "leave a line open, so that ours continues it", Plant: `printf '##[set-env name=RT_log-unfinished]'`, Seen: []sign{obeyed}},
-		Attack{ID: "log-long", In: "log", Wall: wallDefuse, Tries: "a command behind more of a line than is shown", Plant: `head -c 70000 /dev/zero | tr '\0' x; printf '##[set-env name=X]RT_log-long\n'`, Seen: []sign{obeyed}},
-		Attack{ID: "log-tokens", In: "log", Wall: wallDefuse, Tries: "guess the word that ends ::stop-commands", Plant: `for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do printf '::%s::\n::set-env name=X::RT_log-tokens\n' $i; done`, Seen: []sign{obeyed}},
+		Attack{ID: "log-split", In: "log", Defense: defenseDefuse, Tries: "print a command in pieces, with pauses between", Plant: `printf ':'; sleep 0.1; printf ':set-env name=X'; sleep 0.1; printf '::RT_log-split\n'`, Seen: []sign{obeyed}},
+		Attack{ID: "log-mixed", In: "log", Defense: defenseDefuse, Tries: "print a command half on stdout and half on stderr", Plant: `printf '::set-env na'; printf 'me=X::RT_log-mixed\n' >&2`, Seen: []sign{obeyed}},
+		Attack{ID: "log-unfinished", In: "log", Defense: defenseDefuse, Tries: "leave a line open, so that ours continues it", Plant: `printf '##[set-env name=RT_log-unfinished]'`, Seen: []sign{obeyed}},
+		Attack{ID: "log-long", In: "log", Defense: defenseDefuse, Tries: "a command behind more of a line than is shown", Plant: `head -c 70000 /dev/zero | tr '\0' x; printf '##[set-env name=X]RT_log-long\n'`, Seen: []sign{obeyed}},
+		Attack{ID: "log-tokens", In: "log", Defense: defenseDefuse, Tries: "guess the word that ends ::stop-commands", Plant: `for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do printf '::%s::\n::set-env name=X::RT_log-tokens\n' $i; done`, Seen: []sign{obeyed}},
 		line("stop", "print ::stop-commands, so that masks of ours are not heard", `::stop-commands::RT_log-stop\n`), // the last: it works in the control
-		Attack{ID: "log-title", In: "log", Wall: wallDefuse, Tries: "set the title of the reader's terminal, or its clipboard", Plant: `printf '\033]0;RT_log-title\007\033]52;c;UlQ=\007\n'`, Seen: []sign{logged("\x1b]0;RT_log-title"), logged("\x1b]52;")}},
-		Attack{ID: "log-clear", In: "log", Wall: wallDefuse, Tries: "clear the reader's screen and write over it", Plant: `printf '\033[2J\033[HRT_log-clear\033[8m\n'`, Seen: []sign{logged("\x1b[2J")}},
-		Attack{ID: "log-bidi", In: "log", Wall: wallDefuse, Tries: "turn the direction of what is read", Plant: `printf 'RT_log-bidi \342\200\256drawkcab\n'`, Seen: []sign{logged("\u202edrawkcab")}},
-		Attack{ID: "log-tags", In: "log", Wall: wallDefuse, Tries: "hide words in tag characters, for an agent that reads the log", Plant: `printf 'RT_log-tags \363\240\201\201\363\240\201\202\n'`, Seen: []sign{logged("\U000E0041\U000E0042")}},
+		Attack{ID: "log-title", In: "log", Defense: defenseDefuse, Tries: "set the title of the reader's terminal, or its clipboard", Plant: `printf '\033]0;RT_log-title\007\033]52;c;UlQ=\007\n'`, Seen: []sign{logged("\x1b]0;RT_log-title"), logged("\x1b]52;")}},
+		Attack{ID: "log-clear", In: "log", Defense: defenseDefuse, Tries: "clear the reader's screen and write over it", Plant: `printf '\033[2J\033[HRT_log-clear\033[8m\n'`, Seen: []sign{logged("\x1b[2J")}},
+		Attack{ID: "log-bidi", In: "log", Defense: defenseDefuse, Tries: "turn the direction of what is read", Plant: `printf 'RT_log-bidi \342\200\256drawkcab\n'`, Seen: []sign{logged("\u202edrawkcab")}},
+		Attack{ID: "log-tags", In: "log", Defense: defenseDefuse, Tries: "hide words in tag characters, for an agent that reads the log", Plant: `printf 'RT_log-tags \363\240\201\201\363\240\201\202\n'`, Seen: []sign{logged("\U000E0041\U000E0042")}},
 	)
 }

@@ -46,16 +46,16 @@ func list() string {
 	var b strings.Builder
 	all := attacks()
 	fmt.Fprintf(&b, "\n%d attacks.\n", len(all))
-	var walls []string
+	var defenses []string
 	rows := map[string][]string{}
 	for _, a := range all {
-		if rows[a.Wall] == nil {
-			walls = append(walls, a.Wall)
+		if rows[a.Defense] == nil {
+			defenses = append(defenses, a.Defense)
 		}
-		rows[a.Wall] = append(rows[a.Wall], fmt.Sprintf("|`%s`|%s|\n", a.ID, cell(a.Tries)))
+		rows[a.Defense] = append(rows[a.Defense], fmt.Sprintf("|`%s`|%s|\n", a.ID, cell(a.Tries)))
 	}
-	for _, wall := range walls {
-		fmt.Fprintf(&b, "\n### %s\n\n|Attack|What it tries|\n|---|---|\n%s", wall, strings.Join(rows[wall], ""))
+	for _, defense := range defenses {
+		fmt.Fprintf(&b, "\n### %s\n\n|Attack|What it tries|\n|---|---|\n%s", defense, strings.Join(rows[defense], ""))
 	}
 	return b.String() + "\n"
 }
@@ -77,8 +77,8 @@ func TestAttacks(t *testing.T) {
 			t.Errorf("the ID %q is not made of small letters, digits and dashes", a.ID)
 		case seen[a.ID]:
 			t.Errorf("%s: twice", a.ID)
-		case a.Tries == "" || a.Wall == "" || a.In == "":
-			t.Errorf("%s: what it tries, its wall or its room is missing", a.ID)
+		case a.Tries == "" || a.Defense == "" || a.In == "":
+			t.Errorf("%s: what it tries, its defense or its scenario is missing", a.ID)
 		case a.Script == "" && a.Plant == "":
 			t.Errorf("%s: it does nothing", a.ID)
 		case a.Script == "" && len(a.Seen) == 0:

@@ -19,8 +19,8 @@ func TestRedteam(t *testing.T) {
 	var mu sync.Mutex
 	rows := map[string]row{}
 	defer func() { table(t, rows) }()
-	t.Run("rooms", func(t *testing.T) {
-		for _, r := range rooms() {
+	t.Run("scenarios", func(t *testing.T) {
+		for _, r := range scenarios() {
 			var list []Attack
 			for _, a := range attacks() {
 				if a.In == r.name {
@@ -44,13 +44,13 @@ func TestRedteam(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					walled, control := r.enter(t, k, group, false), r.enter(t, k, group, true)
-					keep(t, walled, control)
-					t.Logf("%d attacks, %s and %s", len(group), walled.Took, control.Took)
+					sandboxed, control := r.enter(t, k, group, false), r.enter(t, k, group, true)
+					keep(t, sandboxed, control)
+					t.Logf("%d attacks, %s and %s", len(group), sandboxed.Took, control.Took)
 					mu.Lock()
 					defer mu.Unlock()
 					for _, a := range group {
-						rows[a.ID] = judge(a, walled, control)
+						rows[a.ID] = judge(a, sandboxed, control)
 					}
 				})
 			}
@@ -62,9 +62,9 @@ func TestRedteam(t *testing.T) {
 const notStarted = 125
 
 // judge says what became of an attack.
-func judge(a Attack, walled, control *world) row {
+func judge(a Attack, sandboxed, control *world) row {
 	r := row{Attack: a, Result: Held}
-	got, why, ran := success(a, walled)
+	got, why, ran := success(a, sandboxed)
 	reached, _, _ := success(a, control)
 	deed := control.Deeds[a.ID]
 	switch {
@@ -72,14 +72,14 @@ func judge(a Attack, walled, control *world) row {
 		r.Result, r.Why = Missing, a.Known
 	case got:
 		r.Result, r.Why = Open, why
-	case !ran && walled.Asked && walled.Code == notStarted:
-		line, _, _ := strings.Cut(walled.Log, "\n")
+	case !ran && sandboxed.Asked && sandboxed.Code == notStarted:
+		line, _, _ := strings.Cut(sandboxed.Log, "\n")
 		r.Result, r.Why = NotShown, "the engine starts no such container: "+lastLine(line)
 	case !ran:
 		r.Result, r.Why = NoProof, "it did not run: "+why
 	case reached:
 		r.Why = "it succeeds without it"
-	case a.Probe != "" && walled.Probes[a.ID].Code == 0:
+	case a.Probe != "" && sandboxed.Probes[a.ID].Code == 0:
 		r.Why = "the trick works where nothing stops it"
 	case deed.Code == 77:
 		r.Result, r.Why = NotShown, lastLine(deed.Output)
@@ -146,15 +146,15 @@ func table(t *testing.T, rows map[string]row) {
 			r = row{Attack: a, Result: NoProof, Why: "it was not run"}
 		}
 		totals[r.Result]++
-		wall := a.Wall
+		defense := a.Defense
 		if r.Result != Held {
-			wall = "(" + wall + ")"
+			defense = "(" + defense + ")"
 		}
 		result := string(r.Result)
 		if r.Why != "" {
 			result += ": " + r.Why
 		}
-		fmt.Fprintf(&b, "| `%s` %s | %s | %s |\n", a.ID, cell(a.Tries), cell(wall), cell(result))
+		fmt.Fprintf(&b, "| `%s` %s | %s | %s |\n", a.ID, cell(a.Tries), cell(defense), cell(result))
 		if r.Result == Open || r.Result == NoProof {
 			t.Errorf("%s (%s): %s: %s", a.ID, a.Tries, r.Result, r.Why)
 		}

@@ -19,7 +19,7 @@ import (
 func (s *stage) mounts() []string {
 	var args []string
 	folders := []string{s.Temp + ":/github/runner_temp", s.Home + ":/github/home", s.Workflow + ":/github/workflow", s.Commands + ":/github/file_commands", s.Workspace + ":/github/workspace"}
-	if s.room.joined {
+	if s.scenario.joined {
 		folders = []string{filepath.Dir(s.Workspace) + ":/github"}
 	}
 	for _, m := range append(folders, append([]string{
@@ -34,7 +34,7 @@ func (s *stage) mounts() []string {
 
 // limits keep an attack from harming the machine the tests run on.
 func (s *stage) limits() []string {
-	return append([]string{"--label", "ralph-e2e", "--pids-limit", "1500", "--memory", "1g", "--memory-swap", "1g", "--cpus", "2"}, s.room.engine...)
+	return append([]string{"--label", "ralph-e2e", "--pids-limit", "1500", "--memory", "1g", "--memory-swap", "1g", "--cpus", "2"}, s.scenario.engine...)
 }
 
 // run starts the step as the runner does and gathers what is left of it.

@@ -20,7 +20,7 @@ import (
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
-// kit is what all rooms share: the forge, the attacker's tools.
+// kit is what all scenarios share: the forge, the attacker's tools.
 type kit struct {
 	t     *testing.T
 	image string
@@ -29,7 +29,7 @@ type kit struct {
 
 	mu       sync.Mutex
 	requests map[string][]request // by repository
-	rooms    int
+	stages   int
 }
 
 func newKit(t *testing.T) *kit {
@@ -50,7 +50,7 @@ func newKit(t *testing.T) *kit {
 	}
 	writeFiles(t, k.dir, map[string]string{
 		// What a trap in git does when it is sprung: it says so where only somebody
-		// outside of the file walls can.
+		// outside of the sandbox can.
 		"trap.sh": "#!/bin/sh\nid=$1\n[ $# -gt 0 ] && shift\necho \"uid $(id -u), $0 $id\" >>\"/github/runner_temp/trap-$id\" 2>/dev/null\n[ \"$1\" = cat ] && exec cat\nexit 0\n",
 	})
 	for _, a := range attacks() { // where git takes a program without arguments
@@ -95,17 +95,17 @@ func (k *kit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // stage is one step of a job, with the world around it.
 type stage struct {
 	*world
-	kit    *kit
-	room   room
-	repo   *fakegithub.Repository
-	base   string
-	dir    string // of this stage
-	side   string // container that holds the network
-	Inputs map[string]string
-	Env    map[string]string
-	Mounts []string
-	Orders [][]Order // by iteration
-	config string    // .git/config as checkout left it
+	kit      *kit
+	scenario scenario
+	repo     *fakegithub.Repository
+	base     string
+	dir      string // of this stage
+	side     string // container that holds the network
+	Inputs   map[string]string
+	Env      map[string]string
+	Mounts   []string
+	Orders   [][]Order // by iteration
+	config   string    // .git/config as checkout left it
 }
 
 // Order is one script of the battery; see raider.
@@ -117,20 +117,20 @@ type Order struct {
 	Speak   bool
 }
 
-// newStage makes a repository with the room's files, a checkout of it, the runner's
+// newStage makes a repository with the scenario's files, a checkout of it, the runner's
 // folders, and a world outside.
-func (k *kit) newStage(t *testing.T, name string, control bool, r room) *stage {
+func (k *kit) newStage(t *testing.T, name string, control bool, r scenario) *stage {
 	t.Helper()
 	if control {
 		name += "-control"
 	}
 	k.mu.Lock()
-	k.rooms++
-	name = fmt.Sprintf("%s-%d", name, k.rooms)
+	k.stages++
+	name = fmt.Sprintf("%s-%d", name, k.stages)
 	k.requests[name] = nil
 	k.mu.Unlock()
 	root := sharedTempDir(t)
-	s := &stage{kit: k, room: r, dir: root, Inputs: map[string]string{}, Env: map[string]string{}, world: &world{
+	s := &stage{kit: k, scenario: r, dir: root, Inputs: map[string]string{}, Env: map[string]string{}, world: &world{
 		Control: control, Asked: r.engine != nil, Name: name, Workspace: filepath.Join(root, "work", "work"), Temp: filepath.Join(root, "_temp"), Net: filepath.Join(root, "net"),
 		Deeds: map[string]Deed{}, Plants: map[string]Deed{}, Probes: map[string]Deed{}, Before: map[string]string{},
 	}}

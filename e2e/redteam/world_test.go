@@ -12,7 +12,7 @@ import (
 // forge got. It is filled by the runs, which need a container.
 type world struct {
 	Control bool
-	Asked   bool   // the engine was asked for what it may refuse: see room.engine
+	Asked   bool   // the engine was asked for what it may refuse: see scenario.engine
 	Name    string // of the run; in every mark
 
 	Workspace, Temp, Home, Commands, Workflow, Net string // folders on this machine
@@ -105,10 +105,10 @@ func asked(name string) sign {
 }
 
 // trapped is the file that a trap of git's leaves when it is not behind the file
-// walls.
+// sandbox.
 func trapped(w *world, a Attack) string {
 	if data, err := os.ReadFile(filepath.Join(w.Temp, "trap-"+a.ID)); err == nil {
-		return "it ran outside of the walls: " + strings.TrimSpace(string(data))
+		return "it ran outside of the sandbox: " + strings.TrimSpace(string(data))
 	}
 	return ""
 }

@@ -150,7 +150,8 @@ func (r *Runner) Problem(title, message string) {
 }
 
 var (
-	fileAndLine = lazyregexp.New(`^([A-Za-z0-9_.][A-Za-z0-9_./-]*\.(?:ya?ml|json)):([0-9]{1,6})(?::[0-9]+)?: `)
+	// Only files of ours: a line may be one of an output that is quoted.
+	fileAndLine = lazyregexp.New(`^((?:[A-Za-z0-9_.-]+/)*(?:ralph\.ya?ml|settings\.json|settings\.local\.json|tasks\.json)):([0-9]{1,6})(?::[0-9]+)?: `)
 	inputName   = lazyregexp.New(`^input ([a-z0-9-]+): `)
 )
 

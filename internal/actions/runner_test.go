@@ -278,6 +278,7 @@ func TestProblemsHavePlaces(t *testing.T) {
 		{"", ".github/ralph.yml:12: guardrails: wrong", "::error file=.github/ralph.yml,line=12,title=T::.github/ralph.yml:12: guardrails: wrong\n"},
 		{"", "ralph/tasks.json:3:14: wrong", "::error file=ralph/tasks.json,line=3,title=T::ralph/tasks.json:3:14: wrong\n"},
 		{"", "the network is 10.0.0.1:80: wrong", "::error title=T::the network is 10.0.0.1:80: wrong\n"},
+		{"", "src/main.yml:3: look here", "::error title=T::src/main.yml:3: look here\n"},
 		{"", "a,b.yml:1: wrong\n::set-env::", "::error title=T::a,b.yml:1: wrong%0A│ ::set-env::\n"},
 	} {
 		var log bytes.Buffer

@@ -48,7 +48,7 @@ func TestDenied(t *testing.T) {
 }
 
 // gemini 0.61.0 says on stderr that it tries again, ten times in four minutes.
-func TestGeminiRefusedByTheWall(t *testing.T) {
+func TestGeminiRefusedByTheSandbox(t *testing.T) {
 	t.Parallel()
 	ended := false
 	d := gemini.Driver{}.Decoder(Options{Turn: driver.Turn{GiveUp: func() { ended = true }, Denied: func() bool { return true }}}, ralph.Prompt{}, func(ralph.Event) {}, func() {})
@@ -87,7 +87,7 @@ func (p *recorded) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
 // Behind a proxy that answers 403 claude 2.1.329 tries for three minutes and codex
 // 0.169.0 for ever. The turn is given up at their first word about it, and says
 // what is to be done.
-func TestRefusedByTheWall(t *testing.T) {
+func TestRefusedByTheSandbox(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, file, key, host string }{
 		{"claude", "testdata/denied/claude.ndjson", "ANTHROPIC_API_KEY=k", "api.anthropic.com"},

@@ -64,11 +64,11 @@ func TestThroughKeyProxy(t *testing.T) {
 		wantModelsOnly(t, tt.name, d.Endpoints)
 		o := ThroughKeyProxy(tt.o, address+"/", placeholder)
 		if d, ok := KeyProxy(o); ok {
-			t.Errorf("%s: a door behind the door: %+v", tt.name, d)
+			t.Errorf("%s: a key proxy behind a key proxy: %+v", tt.name, d)
 		}
 		c, err := New(o)
 		if err != nil {
-			t.Errorf("%s: New behind the door: %v", tt.name, err)
+			t.Errorf("%s: New with a key proxy: %v", tt.name, err)
 			continue
 		}
 		f := c.driver
@@ -84,10 +84,10 @@ func TestThroughKeyProxy(t *testing.T) {
 			t.Errorf("%s: nothing says %s in %s", tt.name, tt.told, told)
 		}
 		if err := f.Ready(o); err != nil {
-			t.Errorf("%s: ready behind the door: %v", tt.name, err)
+			t.Errorf("%s: ready with a key proxy: %v", tt.name, err)
 		}
 		if hosts := Hosts(o); slices.ContainsFunc(hosts, func(h string) bool { return h != "models.opencode.ai" }) {
-			t.Errorf("%s: behind the door it needs %q", tt.name, hosts)
+			t.Errorf("%s: with a key proxy it needs %q", tt.name, hosts)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func wantModelsOnly(t *testing.T, name string, endpoints []string) {
 	}
 }
 
-func TestNoDoor(t *testing.T) {
+func TestNoKeyProxy(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, ".codex"), 0o700); err != nil {
@@ -164,7 +164,7 @@ func TestThroughKeyProxyKeeps(t *testing.T) {
 	if driver.Lookup(got.Env, "A") != "b" || driver.Lookup(got.Env, "ANTHROPIC_CUSTOM_HEADERS") != "x: y" || !slices.Equal(got.Args, o.Args) || !slices.Equal(got.Command, o.Command) {
 		t.Errorf("ThroughKeyProxy = %+v", got)
 	}
-	// WebFetch would ask api.anthropic.com first, past the door.
+	// WebFetch would ask api.anthropic.com first, past the key proxy.
 	if got.Settings != `{"model":"opus","skipWebFetchPreflight":true}` {
 		t.Errorf("settings = %s", got.Settings)
 	}

@@ -38,7 +38,7 @@ func TestMeter(t *testing.T) {
 		{"cut off: at least what was seen", "", seen, ralph.Turn{Usage: unknown, Failure: &ralph.Failure{Kind: ralph.FailureTimeout}},
 			ralph.Usage{Cost: ralph.Cost{Amount: 6 * ralph.USD, Unknown: true, Estimated: true}, Tokens: ralph.Tokens{Input: 5, Output: 1, Unknown: true}}},
 		{"cut off: nothing was seen", "known", nil, ralph.Turn{Usage: unknown, Failure: &ralph.Failure{Kind: ralph.FailureTimeout}}, unknown},
-		{"turned away at the door", "known", nil, ralph.Turn{Usage: unknown, Failure: quota}, ralph.Usage{}},
+		{"turned away at once", "known", nil, ralph.Turn{Usage: unknown, Failure: quota}, ralph.Usage{}},
 		{"turned away in the middle", "known", nil, ralph.Turn{Usage: unknown, Tools: 1, Failure: quota}, unknown},
 	} {
 		m := &meter{o: Options{Model: tt.model, Price: price}}

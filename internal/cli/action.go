@@ -7,6 +7,7 @@ import (
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
+	"github.com/org/ralph-action/internal/cli/opening"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -69,8 +70,8 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		}
 		r.Mask(values...)
 		in.Output = output.NewActions(r, redact, cfg.Output)
-		if risks := risks(in); cfgErr == nil && len(risks) > 0 {
-			in.Output.Warn(unsafe(risks))
+		if line := opening.Unsafe(in); cfgErr == nil && line != "" {
+			in.Output.Warn(line)
 		}
 	}
 	if eventErr != nil {

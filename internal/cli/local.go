@@ -12,6 +12,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
+	"github.com/org/ralph-action/internal/cli/opening"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -101,7 +102,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	if d.opening != "" {
 		in.Output.Aside(d.opening)
 	}
-	for _, line := range append(openingLines(in), verbose...) {
+	for _, line := range append(opening.Lines(in), verbose...) {
 		in.Output.Aside(line)
 	}
 	if d.verbose {

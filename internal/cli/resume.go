@@ -39,7 +39,7 @@ func (c *resumeCmd) Run(a *app, done *exit) error {
 	if err := resume.Check(last, state); err != nil {
 		return err
 	}
-	if err := os.Chdir(last.Dir); err != nil { // paths in its flags lead from there
+	if err := os.Chdir(last.Workspace); err != nil { // paths in its flags lead from there
 		return err
 	}
 	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -51,7 +52,7 @@ func (c *tasksArchiveCmd) Run(a *app, done *exit) error {
 		fmt.Fprintln(a.stdout, line)
 	}
 	if ids := archived.Figures.CappedIDs(); ids != "" {
-		fmt.Fprintln(a.stdout, plainLine("Approved at the review cap, have a look: "+ids))
+		fmt.Fprintln(a.stdout, actions.PlainLine("Approved at the review cap, have a look: "+ids))
 	}
 	if c.NoCommit {
 		return nil

@@ -69,7 +69,7 @@ func (c *tasksCheckCmd) Run(a *app, done *exit) error {
 		return enc.Encode(found)
 	case "github":
 		for _, p := range found.Problems {
-			fmt.Fprintln(a.stdout, actions.Annotation(p.Severity, a.inWorkspace(found.File), p.Line, p.Column, p.Text))
+			fmt.Fprintln(a.stdout, actions.Annotation(p.Severity, actions.InWorkspace(a.getenv("GITHUB_WORKSPACE"), found.File), p.Line, p.Column, p.Text))
 		}
 	default:
 		for _, p := range found.Problems {
@@ -144,9 +144,9 @@ func (l checkedLine) text(file string) string {
 		text = "warning: " + text
 	}
 	if l.Line > 0 {
-		return plainLine(fmt.Sprintf("%s:%d:%d: %s", file, l.Line, l.Column, text))
+		return actions.PlainLine(fmt.Sprintf("%s:%d:%d: %s", file, l.Line, l.Column, text))
 	}
-	return plainLine(file + ": " + text)
+	return actions.PlainLine(file + ": " + text)
 }
 
 // summary is what is left to do, in a line.
@@ -159,7 +159,7 @@ func (c *checked) summary() string {
 	if c.Next != nil {
 		text += fmt.Sprintf("; next: %s %s; %s", c.Next.Mode, c.Next.Story, c.Estimate)
 	}
-	return plainLine(text)
+	return actions.PlainLine(text)
 }
 
 // legal is the list, or everything that is wrong with it as one error.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -62,7 +63,7 @@ func (a *app) commitPaths(dir, message string, paths []string) (said string, err
 	if err != nil {
 		return "", err
 	}
-	return plainLine("committed " + strings.TrimSpace(id)), nil
+	return actions.PlainLine("committed " + strings.TrimSpace(id)), nil
 }
 
 // firstLines is what git had to say, on one line.
@@ -77,7 +78,7 @@ func firstLines(text string) string {
 	if len(kept) == 0 {
 		return "it said nothing"
 	}
-	return plainLine(strings.Join(kept, "; "))
+	return actions.PlainLine(strings.Join(kept, "; "))
 }
 
 // inRepository says that a folder, given as an absolute path, is in a git

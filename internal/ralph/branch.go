@@ -3,7 +3,6 @@ package ralph
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -23,7 +22,7 @@ func CheckBranch(name string) error {
 	return CheckRef(name)
 }
 
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+var commitID = lazily(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
 // CheckRef says what is wrong with the name of a branch that exists, which
 // others may have named: git's rules only.
@@ -54,7 +53,7 @@ func CheckRef(name string) error {
 		return errors.New(`the name of a branch cannot hold ".." or "@{"`)
 	case strings.HasSuffix(name, "."):
 		return errors.New("the name of a branch does not end with a dot")
-	case name == "@", name == "HEAD", commitID.MatchString(name):
+	case name == "@", name == "HEAD", commitID().MatchString(name):
 		return errors.New("that stands for a commit: give the name of a branch")
 	}
 	return nil

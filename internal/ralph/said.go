@@ -21,19 +21,19 @@ const (
 )
 
 var (
-	commitTag = regexp.MustCompile(`(?is)<commit>(.*?)</commit>`)
-	changeTag = regexp.MustCompile(`(?is)<change>(.*?)</change>`)
-	markerTag = regexp.MustCompile(`(?is)<promise>.{0,200}?</promise>|<response>.{0,200}?</response>|<verdict>.{0,200}?</verdict>`)
-	emptyCode = regexp.MustCompile("(?m)^```[a-z]*\\n\\s*```$")
+	commitTag = lazily(`(?is)<commit>(.*?)</commit>`)
+	changeTag = lazily(`(?is)<change>(.*?)</change>`)
+	markerTag = lazily(`(?is)<promise>.{0,200}?</promise>|<response>.{0,200}?</response>|<verdict>.{0,200}?</verdict>`)
+	emptyCode = lazily("(?m)^```[a-z]*\\n\\s*```$")
 )
 
 // ReadSaid reads the last message of a turn: a line between <commit> and </commit>, and
 // between <change> and </change> a title, with the description below it. Of several, the last
 // counts.
 func ReadSaid(message string) Said {
-	change := tagged(changeTag, message)
+	change := tagged(changeTag(), message)
 	title, description, _ := strings.Cut(change, "\n")
-	commit, _, _ := strings.Cut(tagged(commitTag, changeTag.ReplaceAllString(message, "")), "\n")
+	commit, _, _ := strings.Cut(tagged(commitTag(), changeTag().ReplaceAllString(message, "")), "\n")
 	return Said{
 		Commit:      firstBytes(strings.TrimSpace(commit), saidLine),
 		Title:       firstBytes(strings.TrimSpace(strings.Trim(title, "#* \t")), saidLine),
@@ -57,8 +57,8 @@ func tagged(tag *regexp.Regexp, message string) string {
 
 // Words is what a message says to people: without the tags that are for us.
 func Words(message string) string {
-	for _, tag := range []*regexp.Regexp{changeTag, commitTag, markerTag, emptyCode} {
-		message = tag.ReplaceAllString(message, "")
+	for _, tag := range []func() *regexp.Regexp{changeTag, commitTag, markerTag, emptyCode} {
+		message = tag().ReplaceAllString(message, "")
 	}
 	return strings.TrimSpace(message)
 }

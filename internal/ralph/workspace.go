@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -63,11 +64,11 @@ const NotPublished = "not published: "
 // Renews reports whether a note says again, of other files, what an earlier one
 // said, which is out of date then.
 func Renews(later, earlier string) bool {
-	return strings.HasPrefix(later, NotPublished) && quoted.ReplaceAllString(later, "") == quoted.ReplaceAllString(earlier, "")
+	return strings.HasPrefix(later, NotPublished) && quoted().ReplaceAllString(later, "") == quoted().ReplaceAllString(earlier, "")
 }
 
 // quoted are the names in such a note.
-var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"(, )?|and \d+ more`)
+var quoted = lazily(`"(\\.|[^"\\])*"(, )?|and \d+ more`)
 
 // Commit is a checkpoint on the run's branch.
 type Commit struct {
@@ -111,4 +112,10 @@ type Verdict struct {
 	// Digest identifies the failure, so that the same one twice can be told;
 	// empty when passed.
 	Digest string
+}
+
+// lazily compiles an expression when it is first needed. The domain does without
+// lazyregexp, as without all that is not of the standard library.
+func lazily(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -234,7 +234,7 @@ func TestGitFolderIsSwappedMidRun(t *testing.T) {
 			f, dir := workspace(t)
 			i := newInspector()
 			r := begin(t, dir, f.url, i.option)
-			r.guest.Env = append(r.guest.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+			r.sandbox.Env = append(r.sandbox.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 			if err := tt.act(dir); err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ func TestGitCommands(t *testing.T) {
 		write(t, filepath.Join(tt.dir, "dir/b.txt"), tt.name)
 		r.pushed(t, f)
 		var got []string
-		for _, c := range r.guest.Commands {
+		for _, c := range r.sandbox.Commands {
 			args := c.Args
 			for args[0] == "-c" || args[0] == "-C" {
 				args = args[2:]

@@ -138,7 +138,7 @@ func TestSubFolder(t *testing.T) {
 	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 sub/b.txt", "100644 sub/new.txt", "100644 top.txt"})
 }
 
-func TestLinkedWorktreeOnDesk(t *testing.T) {
+func TestLinkedWorktreeLocally(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
 	_ = f
@@ -154,7 +154,7 @@ func TestLinkedWorktreeOnDesk(t *testing.T) {
 	}
 }
 
-func TestDesk(t *testing.T) {
+func TestLocally(t *testing.T) {
 	t.Parallel()
 	f, _ := workspace(t)
 	dir := f.checkout(t, false)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -168,20 +169,87 @@ func initWork(t testing.TB, dir, origin string) {
 		"[remote \"origin\"]\n\turl = "+origin+"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n")
 }
 
+// snapshot is what a directory holds, for copies of it. The configuration is left
+// out: it names other directories.
+func snapshot(t testing.TB, dir string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "config" {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		data, err := os.ReadFile(path)
+		files[name] = &fstest.MapFile{Data: data, Mode: info.Mode()}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// restore writes what a snapshot holds.
+func restore(t testing.TB, dir string, files fstest.MapFS) {
+	t.Helper()
+	for name, file := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, file.Data, file.Mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// template is a forge and a clone of it, made once and copied for each test.
+type template struct {
+	forge, clone fstest.MapFS
+	head         string // of the branch
+}
+
+// templates holds a func() template by name, and a func() fstest.MapFS by the files
+// of a seed.
+var templates sync.Map
+
+// fromTemplate is a forge and a clone of it as they are made the first time that
+// the name is asked for.
+func fromTemplate(t testing.TB, name string, create func() (f *forge, clone, head string)) (f *forge, clone, head string) {
+	t.Helper()
+	once, _ := templates.LoadOrStore(name, sync.OnceValue(func() template {
+		f, clone, head := create()
+		return template{snapshot(t, f.dir), snapshot(t, clone), head}
+	}))
+	made := once.(func() template)()
+	f, clone = newForge(t), t.TempDir()
+	restore(t, f.dir, made.forge)
+	initWork(t, clone, f.dir)
+	restore(t, clone, made.clone)
+	return f, clone, made.head
+}
+
 // seed fills the forge with a first commit and returns a clone to push more
 // from.
 func (f *forge) seed(t testing.TB, files map[string]string) string {
 	t.Helper()
+	once, _ := templates.LoadOrStore(fmt.Sprintf("seed %q", files), sync.OnceValue(func() fstest.MapFS {
+		dir := t.TempDir()
+		initWork(t, dir, f.dir)
+		for name, content := range files {
+			write(t, filepath.Join(dir, name), content)
+		}
+		git(t, dir, "add", "-A", "-f")
+		git(t, dir, "commit", "-q", "-m", "first")
+		write(t, filepath.Join(dir, "second.txt"), "second\n")
+		git(t, dir, "add", "-A")
+		git(t, dir, "commit", "-q", "-m", "second")
+		return snapshot(t, dir)
+	}))
 	dir := t.TempDir()
 	initWork(t, dir, f.dir)
-	for name, content := range files {
-		write(t, filepath.Join(dir, name), content)
-	}
-	git(t, dir, "add", "-A", "-f")
-	git(t, dir, "commit", "-q", "-m", "first")
-	write(t, filepath.Join(dir, "second.txt"), "second\n")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "second")
+	restore(t, dir, once.(func() fstest.MapFS)())
 	// git push
 	tip := read(t, filepath.Join(dir, ".git/refs/heads/main"))
 	err := filepath.WalkDir(filepath.Join(dir, ".git/objects"), func(path string, d os.DirEntry, err error) error {

@@ -33,15 +33,7 @@ func inSeed(t testing.TB, seed string, deeds ...[]string) {
 	git(t, seed, "push", "-q", "origin", "main")
 }
 
-// ways are those in which a pull request comes into main. The branch adds n.txt
-// and changes a.txt, in two commits.
-var ways = []struct {
-	name   string
-	deeds  [][]string
-	byGit  bool // git itself shows that the branch is in main
-	gone   bool // n.txt is not in main afterwards
-	silent bool // the forge knows nothing of it
-}{
+var ways = []way{
 	{name: "merged", byGit: true, deeds: [][]string{{"merge", "-q", "--no-ff", "-m", "merge", "origin/ralph/work"}}},
 	{name: "merged and reverted", byGit: true, gone: true, deeds: [][]string{{"merge", "-q", "--no-ff", "-m", "merge", "origin/ralph/work"}, {"revert", "--no-edit", "-m", "1", "HEAD"}}},
 	{name: "squashed", deeds: [][]string{{"merge", "-q", "--squash", "origin/ralph/work"}, {"commit", "-qm", "squashed (#1)"}}},
@@ -61,6 +53,49 @@ var since = []struct {
 	{"edited", nil}, // see after
 	{"removed", [][]string{{"rm", "-q", "--ignore-unmatch", "a.txt", "n.txt"}, {"commit", "-qm", "main: removed"}}},
 	{"renamed", [][]string{{"mv", "a.txt", "b.txt"}, {"commit", "-qm", "main: renamed"}}},
+}
+
+// way is one in which a pull request comes into main. The branch adds n.txt and
+// changes a.txt, in two commits.
+type way struct {
+	name   string
+	deeds  [][]string
+	byGit  bool // git itself shows that the branch is in main
+	gone   bool // n.txt is not in main afterwards
+	silent bool // the forge knows nothing of it
+}
+
+// cameIn is a forge whose main has the branch of a run by this way, a clone to push
+// more from, and the branch's head.
+func (w way) cameIn(t testing.TB) (f *forge, seed, head string) {
+	t.Helper()
+	return fromTemplate(t, "came in: "+w.name, func() (*forge, string, string) {
+		f, seed, head := branched(t)
+		inSeed(t, seed, w.deeds...)
+		return f, seed, head
+	})
+}
+
+// pushedTo is a forge as by cameIn, with a commit on the branch since and another
+// branch.
+func (w way) pushedTo(t testing.TB) (f *forge, seed, head string) {
+	t.Helper()
+	return fromTemplate(t, "pushed to: "+w.name, func() (*forge, string, string) {
+		f, seed, head := w.cameIn(t)
+		f.night(t, "shallow", "unrelated.txt", "not ours\n", func(o *repo.Options) { o.Branch = "other" })
+		lateCommit(t, f, head)
+		return f, seed, head
+	})
+}
+
+// branched is a forge with the branch of a run, a clone of main, and the branch's head.
+func branched(t testing.TB) (f *forge, seed, head string) {
+	t.Helper()
+	return fromTemplate(t, "branched", func() (*forge, string, string) {
+		f := newForge(t)
+		seed := f.seed(t, map[string]string{"a.txt": "a\n", "keep/old.txt": "o\n"})
+		return f, seed, twoCommits(t, begin(t, f.checkout(t, true), f.url), f)
+	})
 }
 
 // after does to main what happened since.
@@ -111,10 +146,7 @@ func TestMergedAlready(t *testing.T) {
 					if kind == "full" && then.name != "edited" {
 						leave(t, name, name)
 					}
-					f := newForge(t)
-					seed := f.seed(t, map[string]string{"a.txt": "a\n", "keep/old.txt": "o\n"})
-					head := twoCommits(t, begin(t, f.checkout(t, true), f.url), f)
-					inSeed(t, seed, way.deeds...)
+					f, seed, head := way.cameIn(t)
 					after(t, seed, then.name, then.deeds)
 					var word told
 					if !way.silent {
@@ -162,12 +194,8 @@ func TestMergedAndPushedTo(t *testing.T) {
 					if how != repo.UpdateNone && then.name != "edited" || then.name == "renamed" && way.name != "squashed" {
 						leave(t, name, name)
 					}
-					f := newForge(t)
-					seed := f.seed(t, map[string]string{"a.txt": "a\n"})
-					head := twoCommits(t, begin(t, f.checkout(t, true), f.url), f)
-					inSeed(t, seed, way.deeds...)
-					f.night(t, "shallow", "unrelated.txt", "not ours\n", func(o *repo.Options) { o.Branch = "other" })
-					late := lateCommit(t, f, head)
+					f, seed, head := way.pushedTo(t)
+					late := git(t, f.dir, "rev-parse", "ralph/work")
 					after(t, seed, then.name, then.deeds)
 					var word told
 					word.merged(head)
@@ -316,9 +344,7 @@ func TestAllMergedMeanwhile(t *testing.T) {
 // agent is told, and no work is lost.
 func TestMergedAndInConflict(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
-	head := twoCommits(t, begin(t, f.checkout(t, true), f.url), f)
+	f, seed, head := branched(t)
 	squash(t, seed)
 	late := lateCommit(t, f, head)
 	onMain(t, seed, "late.txt", "another one\n")
@@ -334,9 +360,7 @@ func TestMergedAndInConflict(t *testing.T) {
 // was when it was merged.
 func TestMergedHeadOfTheServer(t *testing.T) {
 	t.Parallel()
-	f := newForge(t)
-	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
-	head := twoCommits(t, begin(t, f.checkout(t, true), f.url), f)
+	f, seed, head := branched(t)
 	git(t, f.dir, "update-ref", "refs/pull/1/head", head)
 	squash(t, seed)
 	onMain(t, seed, "n.txt", "edited\n")

@@ -84,9 +84,9 @@ func TestTokenIsHiddenAndRestored(t *testing.T) {
 			r := begin(t, dir, f.url, func(o *repo.Options) { o.Store = store })
 			write(t, filepath.Join(dir, "x.txt"), "x\n")
 			r.pushed(t, f)
-			for _, c := range r.guest.Commands {
+			for _, c := range r.sandbox.Commands {
 				if s := strings.Join(append(c.Args, c.Env...), "\n"); strings.Contains(s, token) {
-					t.Errorf("guest command %q shows the token", c.Args)
+					t.Errorf("sandboxed command %q shows the token", c.Args)
 				}
 			}
 			if strings.Contains(treeText(t, dir), token) {
@@ -285,8 +285,8 @@ func TestSubmoduleTokenIsHidden(t *testing.T) {
 	equal(t, "config", read(t, config), before)
 }
 
-// Whatever is planted runs on the guest's side or not at all.
-func TestPlantedProgramsRunAsGuestOnly(t *testing.T) {
+// Whatever is planted runs in the sandbox or not at all.
+func TestPlantedProgramsRunInTheSandboxOnly(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
 	r := begin(t, dir, f.url)
@@ -314,7 +314,7 @@ func TestPlantedProgramsRunAsGuestOnly(t *testing.T) {
 	r.pushed(t, f)
 	for l := range strings.Lines(read(t, log)) {
 		if !strings.HasPrefix(l, "inside=1 ") {
-			t.Errorf("a planted program ran outside the guest: %s", l)
+			t.Errorf("a planted program ran outside the sandbox: %s", l)
 		}
 	}
 	for i, got := range f.tokens {

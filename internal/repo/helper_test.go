@@ -36,9 +36,9 @@ func read(t testing.TB, path string) string {
 // run is a repository opened for a run.
 type run struct {
 	*repo.Repo
-	dir   string
-	guest *repotest.Sandbox
-	start repo.Start
+	dir     string
+	sandbox *repotest.Sandbox
+	start   repo.Start
 }
 
 type optionFunc func(*repo.Options)
@@ -69,7 +69,7 @@ func open(t testing.TB, dir, remote string, change ...optionFunc) (*run, error) 
 			t.Errorf("Close() = %v", err)
 		}
 	})
-	return &run{Repo: r, dir: dir, guest: g}, nil
+	return &run{Repo: r, dir: dir, sandbox: g}, nil
 }
 
 // begin opens and begins.

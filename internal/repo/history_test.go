@@ -339,12 +339,12 @@ func TestMessagesOfTheBranch(t *testing.T) {
 	if !r.start.Resumed || r.start.Base != "main" {
 		t.Errorf("Begin() = %+v, want resumed", r.start)
 	}
-	// At a desk, without a server.
+	// Locally, without a server.
 	r = begin(t, seed, "", func(o *repo.Options) { o.DefaultBranch = "" })
-	equal(t, "Messages at a desk", sorted(r.start.Messages), sorted(want))
+	equal(t, "Messages locally", sorted(r.start.Messages), sorted(want))
 	git(t, seed, "checkout", "-q", "main")
 	r = begin(t, seed, "")
-	equal(t, "Messages at a desk on main", sorted(r.start.Messages), sorted(want))
+	equal(t, "Messages locally on main", sorted(r.start.Messages), sorted(want))
 }
 
 // What the pre-flight asks of the server: the branches, and the branch where

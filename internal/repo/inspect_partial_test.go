@@ -53,10 +53,10 @@ func TestContentsComeTogetherFromTheServer(t *testing.T) {
 	})
 	var requests atomic.Int64
 	f.setFault(func(http.ResponseWriter, *http.Request) bool { requests.Add(1); return false })
-	commands := len(r.guest.Commands)
+	commands := len(r.sandbox.Commands)
 	write(t, filepath.Join(dir, "in/new"), "x\n")
 	r.snapshot(t)
-	if n, asked := len(r.guest.Commands)-commands, requests.Load(); read != 44 || n > 8 || asked > 4 {
+	if n, asked := len(r.sandbox.Commands)-commands, requests.Load(); read != 44 || n > 8 || asked > 4 {
 		t.Errorf("%d contents were read with %d commands and %d requests, want 44 with few", read, n, asked)
 	}
 }

@@ -109,10 +109,10 @@ func TestContentsComeTogether(t *testing.T) {
 			return nil, nil
 		}
 	})
-	before := len(r.guest.Commands)
+	before := len(r.sandbox.Commands)
 	write(t, filepath.Join(again, "x.txt"), "x\n")
 	r.snapshot(t)
-	if n := len(r.guest.Commands) - before; read != 41 || n > 8 {
+	if n := len(r.sandbox.Commands) - before; read != 41 || n > 8 {
 		t.Errorf("%d files were read with %d commands, want 41 with few", read, n)
 	}
 }

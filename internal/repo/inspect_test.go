@@ -164,7 +164,7 @@ func (i *inspector) arrived(t *testing.T, dir, since string) {
 // Commits that were made before the run, those that are put on top of somebody
 // else's, and files whose lines are merged with somebody else's are inspected
 // before they leave.
-func TestTheGateInspectsWhatNoSnapshotShows(t *testing.T) {
+func TestPushInspectsWhatNoSnapshotShows(t *testing.T) {
 	t.Parallel()
 	t.Run("before the run", func(t *testing.T) {
 		t.Parallel()
@@ -179,7 +179,7 @@ func TestTheGateInspectsWhatNoSnapshotShows(t *testing.T) {
 		i.arrived(t, f.dir, main)
 		last := i.calls[len(i.calls)-1]
 		if !last.Last || len(last.Since) != 1 || last.Since[0].Path != "step.txt" || len(last.Messages) != 2 {
-			t.Errorf("the gate asked %+v, want step.txt and two messages", last)
+			t.Errorf("the check before the push asked %+v, want step.txt and two messages", last)
 		}
 	})
 	t.Run("before the run, with a secret", func(t *testing.T) {

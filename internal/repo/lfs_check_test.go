@@ -82,8 +82,8 @@ func TestCheckLFSCostsNothing(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
 	r := begin(t, dir, f.url)
-	before := len(r.guest.Commands)
-	if err := r.CheckLFS(t.Context()); err != nil || len(r.guest.Commands) != before {
-		t.Errorf("CheckLFS() = %v with %d commands, want none", err, len(r.guest.Commands)-before)
+	before := len(r.sandbox.Commands)
+	if err := r.CheckLFS(t.Context()); err != nil || len(r.sandbox.Commands) != before {
+		t.Errorf("CheckLFS() = %v with %d commands, want none", err, len(r.sandbox.Commands)-before)
 	}
 }

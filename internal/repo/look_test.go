@@ -13,8 +13,8 @@ import (
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
-// Every child costs the start of a run; behind walls also the walls.
-func TestCleanDeskAsksLittle(t *testing.T) {
+// Every child costs the start of a run; in the sandbox also the sandbox.
+func TestCleanTreeAsksLittle(t *testing.T) {
 	t.Parallel()
 	f, _ := workspace(t)
 	for _, packed := range []bool{false, true} {
@@ -25,7 +25,7 @@ func TestCleanDeskAsksLittle(t *testing.T) {
 		index := read(t, filepath.Join(dir, ".git/index"))
 		r := begin(t, dir, "")
 		asked := make([]string, 0, 3)
-		for _, c := range r.guest.Commands {
+		for _, c := range r.sandbox.Commands {
 			i := slices.IndexFunc(c.Args, func(s string) bool { return s == "status" || s == "pack-objects" || s == "checkout" })
 			if i < 0 {
 				t.Errorf("Begin() asks git %q", c.Args)

@@ -110,7 +110,7 @@ func TestAddPaths(t *testing.T) {
 				if err := os.RemoveAll(filepath.Join(dir, tt.folder)); err != nil {
 					t.Fatal(err)
 				}
-				r.guest.Dir = dir
+				r.sandbox.Dir = dir
 				_, c := r.pushed(t, f)
 				for _, l := range files(t, f.dir, c.SHA) {
 					if strings.HasPrefix(l, "100644 sub/") {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/publish"
@@ -152,7 +152,7 @@ func (r *Repo) rebase(ctx context.Context, sp history.Range, head plumbing.Hash)
 }
 
 // ralphRun is the trailer that names the run a commit was made by.
-var ralphRun = regexp.MustCompile(`(?m)^Ralph-Run: \S`)
+var ralphRun = lazyregexp.New(`(?m)^Ralph-Run: \S`)
 
 // restart makes the commit at which a branch starts again whose changes the
 // base has: it stands on the branch, so that a push only ever adds, and on the

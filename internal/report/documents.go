@@ -116,7 +116,7 @@ func Body(r ralph.Report, o BodyOptions) string {
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
 		m.standing(), m.facts(facts), m.reasons(), m.errors(),
-		m.changed(false), m.files(), m.checked(), m.left(), m.findings(), m.patch(), m.storyTable(), m.asked(true),
+		m.changed(false), m.files(), m.checked(), m.leftToReview(), m.findings(), m.patch(), m.storyTable(), m.asked(true),
 		m.table(), m.guardrailFailures(), m.history(), m.workers(), m.putBack(), m.scm(),
 		m.network(), m.notes(), m.charts(), m.final(), m.footer(),
 	})

@@ -3,17 +3,17 @@ package report
 import (
 	"cmp"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/report/words"
 )
 
-var repositoryName = regexp.MustCompile(`^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
+var repositoryName = lazyregexp.New(`^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 
 // web is the repository's address on the forge, or empty.
 func web(r ralph.Report) string { return webOf(r, r.Repository) }

@@ -129,7 +129,7 @@ func (m record) step(s *transcript.Step) doc.Block {
 		if s.Text == "" {
 			return doc.Item("The same prompt again:")
 		}
-		return doc.Fold(doc.Line("Asked for a commit message"), doc.Pre(s.Text))
+		return doc.Fold(doc.Line("Asked: ", title), doc.Pre(s.Text))
 	case ralph.EventResult:
 		return doc.Item("❌ ", title)
 	case ralph.EventRetry:

@@ -129,6 +129,15 @@ func (m record) left() doc.Section {
 	return listed("What is left to do", lines)
 }
 
+// leftToReview is left for those who merge: they are told of nothing, too.
+func (m record) leftToReview() doc.Section {
+	s := m.left()
+	if len(s.Blocks) == 0 && m.Outcome == ralph.Completed && commits(m.Report) > 0 && !m.Publication.PullRequest.Draft {
+		return doc.Section{Title: doc.Line("What is left to do"), Blocks: []doc.Block{doc.Para("Nothing that the run knows of but your review.")}}
+	}
+	return s
+}
+
 // listed is a section that is a list, or none.
 func listed(title string, lines []doc.Text) doc.Section {
 	if len(lines) == 0 {

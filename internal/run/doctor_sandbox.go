@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 	"github.com/org/ralph-action/internal/sandbox/proc"
+	"github.com/org/ralph-action/internal/tasks"
 )
 
 // openRoom starts what children run under: as a run would, and with a workspace
@@ -124,8 +125,12 @@ func (d *doctor) checkReach() {
 	}
 }
 
-// checkReviews says whether an approval by an agent in mode tasks would count.
+// checkReviews says, where there is a task list, whether an approval by an agent would
+// count.
 func (d *doctor) checkReviews() {
+	if _, err := os.Lstat(filepath.Join(d.Workspace, filepath.FromSlash(d.cfg.Tasks.RalphDir), tasks.TasksName)); err != nil {
+		return
+	}
 	switch why, instead := d.unprotectedReviews(d.docker != ""); {
 	case why == "":
 		d.add("reviews", StatusOK, "the code under review cannot approve in the reviewer's place", "")

@@ -166,15 +166,15 @@ func (b *branch) leftOpen() []int {
 // it closes and what it is called stays: a later run on the branch may have come from
 // a comment on it, or from nothing but its branch. A title that the owner gave, or the
 // first one that an agent gives, is set anew, unless somebody edited it on the forge;
-// so is that of a pull request which this run has made.
+// so is that of a pull request which this run has made, or one that was killed.
 func (w *work) revise(r ralph.Report, at publish.State, title, body string) (string, string) {
 	about := w.about(body, at)
 	if plain := forge.PlainTitle(title); about.Title == memory.TitleMark(plain) {
 		title = plain
 	}
 	ours, now := about.Title == memory.TitleMark(title), w.title(r)
-	said := now == memory.SaidTitle(r)
-	if w.cfg.PullRequest.Title != "" && (about.Title == "" || ours) || ours && (r.Publication.PullRequest.Operation == ralph.OperationCreated || said && !about.Said) || title == "" {
+	said, early := now == memory.SaidTitle(r), r.Publication.PullRequest.Operation == ralph.OperationCreated || strings.Contains(body, forge.UnderWayMark)
+	if w.cfg.PullRequest.Title != "" && (about.Title == "" || ours) || ours && (early || said && !about.Said) || title == "" {
 		title = now
 		about.Title, about.Said = memory.TitleMark(title), said
 	}

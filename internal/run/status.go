@@ -31,7 +31,6 @@ func (w *work) remember() {
 		Mode: w.cfg.Mode, Task: w.rec.short(w.rec.report.Task, statusTask), Agent: w.cfg.Agent.Name, Started: w.rec.started(),
 		Log: w.session, Files: w.files.FullPath(""), Branch: gitdir.Branch(w.dir()), Now: "setup", MaxIterations: w.cfg.Loop.MaxIterations,
 	}
-	run.Dir, _ = os.Getwd()
 	if w.repo != nil {
 		run.Branch, run.Ours, run.Base = w.start.Branch, true, w.start.Base
 	}

@@ -165,7 +165,7 @@ func TestPlantedTasks(t *testing.T) {
 		{"a pipe", func(_, path string) error { return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o644)) },
 			"ralph/tasks.json is a special file: it has to be a file of its own"},
 		{"a folder", func(_, path string) error { return errors.Join(os.Remove(path), os.MkdirAll(path+"/x", 0o755)) },
-			"ralph/tasks.json is a folder: it has to be a file of its own"},
+			"ralph/tasks.json is a directory: it has to be a file of its own"},
 		{"huge", func(_, path string) error { return os.Truncate(path, 9<<20) }, "read ralph/tasks.json: it is larger than 8 MiB"},
 		{"no folder", func(project, _ string) error { return os.RemoveAll(filepath.Join(project, "ralph")) },
 			"folder ralph is missing; make it with: ralph tasks init"},

@@ -44,7 +44,7 @@ func call(args []string) error {
 		"caps":           capabilities,
 		"ioprio":         func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, -10) },
 		"tiocsti":        func() error { return unix.IoctlSetPointerInt(0, unix.TIOCSTI, 'x') },
-		"nproc":          func() error { return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 8000, Max: 8000}) }, // above that of the walls
+		"nproc":          func() error { return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 8000, Max: 8000}) }, // above that of the sandbox
 		"mountover":      mountOver,
 		"listener":       listener,
 		"inotify": func() error {

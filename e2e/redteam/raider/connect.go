@@ -60,7 +60,7 @@ func connect(args []string) error {
 	fd, err := unix.Socket(w.domain, w.kind|unix.SOCK_CLOEXEC, w.protocol)
 	switch {
 	case errors.Is(err, unix.EPROTONOSUPPORT), errors.Is(err, unix.EAFNOSUPPORT), errors.Is(err, unix.ESOCKTNOSUPPORT):
-		return fmt.Errorf("%w, if the walls do not answer so: socket: %w", errCannot, err)
+		return fmt.Errorf("%w, if the sandbox does not answer so: socket: %w", errCannot, err)
 	case err != nil:
 		return fmt.Errorf("socket: %w", err)
 	}

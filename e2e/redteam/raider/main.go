@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// errCannot says that this machine cannot show the attack, walls or not.
+// errCannot says that this machine cannot show the attack, sandboxed or not.
 var errCannot = errors.New("cannot be shown here")
 
 func main() {

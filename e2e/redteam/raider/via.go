@@ -27,7 +27,7 @@ import (
 //	via keyproxy raw BYTES                  the same, with {word} for the key that was given
 //	via keyproxy hold NUMBER                so many requests there whose heads never end
 //
-// Where there is no proxy, DIRECT is reached instead: what the walls keep out is
+// Where there is no proxy, DIRECT is reached instead: what the sandbox keeps out is
 // there. An attack got through when the canary answered.
 func via(args []string) error {
 	mode, what := rest(args, 0, ""), rest(args, 1, "")

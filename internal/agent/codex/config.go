@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // Extras are the scripts that start MCP servers. The other options go into the
@@ -183,7 +183,7 @@ func serverOf(raw json.RawMessage, env []string) (s mcpServer, err error) {
 	return s, err
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // script starts the server.
 func (s mcpServer) script() string {

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // RefuseExtras is for a CLI that has no way to take MCP servers or settings;
@@ -59,7 +60,7 @@ func MCPMembers(o Options) (map[string]json.RawMessage, error) {
 }
 
 // placeholder is ${NAME} or ${NAME:-default}, as claude has them in mcp-config.
-var placeholder = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var placeholder = lazyregexp.New(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
 
 // Expand puts variables for placeholders. One that is not set is an error,
 // because a server with half a key fails in the dark.

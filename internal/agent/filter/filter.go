@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/itchyny/gojq"
 
 	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 const (
@@ -69,7 +69,7 @@ type Code struct {
 
 // expressions are the functions of jq that look for all matches in a text. What
 // gojq needs for that grows with the square of the text, and cannot be stopped.
-var expressions = regexp.MustCompile(`\b_?(match|capture|scan|splits?|sub|gsub)\b`)
+var expressions = lazyregexp.New(`\b_?(match|capture|scan|splits?|sub|gsub)\b`)
 
 // maxExpression bounds the texts of a line, in bytes, when they are looked through
 // for regular expressions.

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // fakeNpm is an npm whose registry has @acme/tool in 1.2.3 (latest), 1.10.0 and
-// 2.0.0-beta.1. What it does is noted in $FAKE/calls, which the guest may write;
+// 2.0.0-beta.1. What it does is noted in $FAKE/calls, which npm may write;
 // $FAKE/view1 is shell code that the first `npm view` runs before it answers,
 // $FAKE/install2 the second `npm install`, and so on; before is for all installs.
 const fakeNpm = `#!/bin/sh
@@ -81,8 +81,8 @@ type lab struct {
 
 var tool = install.Package{Name: "@acme/tool", Program: "tool", Version: "1.2.3"}
 
-// guest is who npm runs as: another user where we may choose one.
-func guest() confine.Identity {
+// npmUser is who npm runs as: another user where we may choose one.
+func npmUser() confine.Identity {
 	if os.Geteuid() == 0 {
 		return confine.Identity{UID: 1001, GID: 1001}
 	}
@@ -108,7 +108,7 @@ func newLab(t *testing.T) *lab {
 	l.write("bin/npm", fakeNpm)
 	l.write("bin/node", fakeNode)
 	l.write("node-version", "v22.1.0\n")
-	if id := guest(); !id.IsZero() {
+	if id := npmUser(); !id.IsZero() {
 		if err := os.Chown(filepath.Join(l.fake, "log"), id.UID, id.GID); err != nil {
 			t.Fatal(err)
 		}
@@ -120,16 +120,16 @@ func newLab(t *testing.T) *lab {
 		Log:   &l.log,
 		Pause: time.Millisecond,
 	}
-	if id := guest(); !id.IsZero() {
+	if id := npmUser(); !id.IsZero() {
 		l.o.Owner = install.Owner{UID: id.UID, GID: id.GID}
 	}
 	return l
 }
 
-// start runs children as the guest, in walls as a caller has them.
+// start runs children as npmUser, restricted as by a caller.
 func (l *lab) start(ctx context.Context, dir string) (install.Process, func() error, error) {
-	walls := confine.DefaultPolicy([]string{dir, filepath.Join(l.fake, "log")}, []string{l.fake})
-	s, err := proc.Start(ctx, proc.Options{Identity: guest(), Policy: &walls, Env: []string{"GORACE=atexit_sleep_ms=0"}})
+	policy := confine.DefaultPolicy([]string{dir, filepath.Join(l.fake, "log")}, []string{l.fake})
+	s, err := proc.Start(ctx, proc.Options{Identity: npmUser(), Policy: &policy, Env: []string{"GORACE=atexit_sleep_ms=0"}})
 	if err != nil {
 		return nil, nil, err
 	}

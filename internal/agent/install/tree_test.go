@@ -52,7 +52,7 @@ X
 					t.Fatal(err)
 				}
 			}
-			if id := guest(); !id.IsZero() {
+			if id := npmUser(); !id.IsZero() {
 				err := filepath.WalkDir(victim, func(path string, _ fs.DirEntry, _ error) error { return os.Chown(path, 1002, 1002) })
 				if err != nil {
 					t.Fatal(err)

@@ -3,7 +3,6 @@ package opencode
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/agent/jsonscan"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -351,8 +351,8 @@ type errorLog struct {
 }
 
 var (
-	logValue = regexp.MustCompile(` (message|ref|error|error\.error)=("(?:[^"\\]|\\.)*"|[^ ]*)`)
-	colours  = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	logValue = lazyregexp.New(` (message|ref|error|error\.error)=("(?:[^"\\]|\\.)*"|[^ ]*)`)
+	colours  = lazyregexp.New("\x1b\\[[0-9;]*m")
 )
 
 // Stderr keeps what the CLI says for people, and reads its log.

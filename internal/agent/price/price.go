@@ -9,10 +9,10 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -135,13 +135,13 @@ func (t Table) Cost(name string, tk ralph.Tokens) ralph.Cost {
 
 var (
 	// Bedrock: us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic.claude-opus-4-6-v1
-	bedrock = regexp.MustCompile(`^(?:(?:us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v[0-9]+(?::[0-9]+)?)?$`)
+	bedrock = lazyregexp.New(`^(?:(?:us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v[0-9]+(?::[0-9]+)?)?$`)
 	// Vertex: claude-haiku-4-5@20251001
-	vertex = regexp.MustCompile(`^(claude-[a-z0-9-]+)@[0-9]{8}$`)
+	vertex = lazyregexp.New(`^(claude-[a-z0-9-]+)@[0-9]{8}$`)
 	// A snapshot: claude-sonnet-4-5-20250929, gpt-5-2025-08-07
-	snapshot = regexp.MustCompile(`^(.+)-20[0-9]{2}(?:[01][0-9][0-3][0-9]|-[01][0-9]-[0-3][0-9])$`)
+	snapshot = lazyregexp.New(`^(.+)-20[0-9]{2}(?:[01][0-9][0-3][0-9]|-[01][0-9]-[0-3][0-9])$`)
 	// How claude is asked for its long context: claude-sonnet-4-5[1m]
-	long = regexp.MustCompile(`^(.*claude-.+)\[1m\]$`)
+	long = lazyregexp.New(`^(.*claude-.+)\[1m\]$`)
 )
 
 // maxName bounds the name of a model, in bytes.

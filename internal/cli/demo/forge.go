@@ -8,13 +8,13 @@ import (
 	"net/http"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/org/ralph-action/internal/cli/demo/gitserver"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // maxBody bounds the body of one API request.
@@ -81,7 +81,7 @@ func NewForge(dir, token string) (*Forge, error) {
 	return f, nil
 }
 
-var repositoryName = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
+var repositoryName = lazyregexp.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 
 // CreateRepository makes an empty repository.
 func (f *Forge) CreateRepository(owner, name, defaultBranch string) error {

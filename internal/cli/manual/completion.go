@@ -50,7 +50,7 @@ compdef _ralph ralph
 	set -l tokens (commandline -opc) (commandline -ct)
 	set -l found ($tokens[1] complete --whole $tokens[2..-1] 2>/dev/null)
 	if test "$found" = ':file'
-		set -l flag (string match -r -- '^--[^=]*=' (commandline -ct))
+		set -l flag (string match -r -- '^--[^=]*=' (commandline -ct); or echo '')
 		for path in (__fish_complete_path (string replace -r -- '^--[^=]*=' '' (commandline -ct)))
 			echo $flag$path
 		end

@@ -47,23 +47,25 @@ func Page(model *kong.Application, version string) string {
 }
 
 func writeCommand(b *strings.Builder, command *kong.Node) {
-	fmt.Fprintf(b, ".SS %s\n%s\n.PP\n", roff(strings.TrimPrefix(command.Summary(), "ralph ")), roff(command.Help))
+	fmt.Fprintf(b, ".SS %s\n%s\n", roff(strings.TrimPrefix(command.Summary(), "ralph ")), roff(command.Help))
 	indented := false
-	for line := range strings.SplitSeq(strings.TrimSpace(command.Detail), "\n") {
+	if command.Detail != "" {
+		b.WriteString(".PP\n")
+	}
+	for line := range strings.Lines(strings.TrimSpace(command.Detail)) {
+		line = strings.TrimSuffix(line, "\n")
 		switch example := strings.HasPrefix(line, " "); {
+		case line == "":
+			b.WriteString(".PP\n")
+			continue
 		case example && !indented:
-			b.WriteString(".PP\n.nf\n")
+			b.WriteString(".nf\n")
 			indented = true
 		case !example && indented:
 			b.WriteString(".fi\n")
 			indented = false
 		}
-		if line == "" {
-			line = ".PP"
-		} else {
-			line = roff(line)
-		}
-		b.WriteString(line + "\n")
+		b.WriteString(roff(line) + "\n")
 	}
 	if indented {
 		b.WriteString(".fi\n")

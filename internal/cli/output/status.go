@@ -183,7 +183,7 @@ func (s Status) short(path string) string {
 	return path
 }
 
-// MarshalJSON is for programs: docs/local.md lists the members.
+// MarshalJSON is for programs: what is not known in a state is left out.
 func (s Status) MarshalJSON() ([]byte, error) {
 	run := s.Run
 	o := map[string]any{"state": cmp.Or(s.State, "none")}

@@ -108,7 +108,9 @@ func (p *workflow) Section(title string) func() {
 func (p *workflow) Finish(r ralph.Report) {
 	p.runs.silence()
 	if p.failed && unstarted(r) {
-		p.Say(report.Advice(r))
+		if advice := report.Advice(r); advice != "" {
+			p.Say(advice)
+		}
 		return
 	}
 	if r.Outcome != ralph.Skipped && !unstarted(r) {

@@ -229,7 +229,7 @@ func TestFolderPlanted(t *testing.T) {
 		{"the file leads outside", func(dir string) error {
 			return errors.Join(os.Mkdir(filepath.Join(dir, ".ralph"), 0o755), os.Symlink(filepath.Join(outside, "settings.json"), filepath.Join(dir, ".ralph/settings.json")))
 		}, ".ralph/settings.json is a symbolic link: remove it"},
-		{"the file is a folder", func(dir string) error { return os.MkdirAll(filepath.Join(dir, ".ralph/settings.json"), 0o755) }, ".ralph/settings.json is a folder: remove it"},
+		{"the file is a folder", func(dir string) error { return os.MkdirAll(filepath.Join(dir, ".ralph/settings.json"), 0o755) }, ".ralph/settings.json is a directory: remove it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

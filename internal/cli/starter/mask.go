@@ -1,19 +1,19 @@
 package starter
 
-import "regexp"
+import "github.com/org/ralph-action/internal/lib/lazyregexp"
 
 // hidden stands where a secret was.
 const hidden = "***"
 
 var (
-	secretKey = regexp.MustCompile(`(?i)(secret|passw|passphrase|api[-_]?key|private[-_]?key|access[-_]?key|credential|auth|bearer|token$)`)
-	openKey   = regexp.MustCompile(`(?i)^completion`) // completionToken is what the agent says
+	secretKey = lazyregexp.New(`(?i)(secret|passw|passphrase|api[-_]?key|private[-_]?key|access[-_]?key|credential|auth|bearer|token$)`)
+	openKey   = lazyregexp.New(`(?i)^completion`) // completionToken is what the agent says
 	// secretFlag is a flag whose value is the next word.
-	secretFlag = regexp.MustCompile(`(?i)^--?[\w-]*(key|token|secret|password)$`)
+	secretFlag = lazyregexp.New(`(?i)^--?[\w-]*(key|token|secret|password)$`)
 	// assigned is a value after its name: --api-key …, token=…, "X-Api-Key: …".
-	assigned = regexp.MustCompile(`(?i)(--[\w-]*(?:key|token|secret|password)\s+|(?:api[-_]?key|token|secret|password|authorization)\s*[=:]\s*(?:bearer\s+)?|bearer\s+)[^\s"']+`)
+	assigned = lazyregexp.New(`(?i)(--[\w-]*(?:key|token|secret|password)\s+|(?:api[-_]?key|token|secret|password|authorization)\s*[=:]\s*(?:bearer\s+)?|bearer\s+)[^\s"']+`)
 	// issued are the shapes of keys that providers give out.
-	issued = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|AIza[\w-]{30,})`)
+	issued = lazyregexp.New(`\b(sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|AKIA[A-Z0-9]{16}|xox[a-z]-[A-Za-z0-9-]{10,}|AIza[\w-]{30,})`)
 )
 
 // mask hides what looks like a secret, by the key's name or the text's shape:

@@ -25,7 +25,7 @@ type rule struct {
 	// the secret. It is tried where the word stands, and without what gitleaks
 	// allows before the word.
 	assigned bool
-	reach    int // bytes before and after a word that belong to a match
+	reach    func() int // bytes before and after a word that belong to a match
 	// follows says cheaply that what comes behind a word may belong to a match.
 	follows func(content []byte, at int) bool
 	re      func() *regexp.Regexp
@@ -40,7 +40,7 @@ type formatMatch struct {
 }
 
 func newRule(spec ruleSpec) *rule {
-	r := &rule{ruleSpec: spec, reach: maxReach}
+	r := &rule{ruleSpec: spec}
 	expr := spec.Regex
 	if rest, ok := strings.CutPrefix(expr, `(?i)[\w.-]{0,50}?(`); ok {
 		r.assigned, expr = true, `\A(?:(?i)(`+rest+`)`
@@ -49,9 +49,13 @@ func newRule(spec ruleSpec) *rule {
 	} else if rest, ok := strings.CutSuffix(expr, gitleaksEnd); ok {
 		expr = rest + `(?:[\x60'"\s;,:)>\]}<&|@]|\\[nr]|\z)` // a token in <a>, in (b) or before a comma is one, too
 	}
-	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {
-		r.reach = longest(tree)
-	}
+	r.reach = sync.OnceValue(func() int {
+		tree, err := syntax.Parse(expr, syntax.Perl)
+		if err != nil {
+			return maxReach
+		}
+		return longest(tree)
+	})
 	if r.assigned {
 		r.follows = assignment
 	}
@@ -126,7 +130,7 @@ func (f *formats) find(path string, content []byte, work *share) (found []format
 				}
 				found, done[r] = f.at(r, path, content, end-len(f.words.texts[word]), found)
 			default:
-				if all = work.use(min(5*r.reach, len(content))); !all {
+				if all = work.use(min(5*r.reach(), len(content))); !all {
 					return
 				}
 				found, done[r] = f.around(r, path, content, end, found)
@@ -213,7 +217,8 @@ func (f *formats) at(r *rule, path string, content []byte, start int, all []form
 // around tries a rule around a word, and so far behind it that words that
 // follow closely need no search of their own.
 func (f *formats) around(r *rule, path string, content []byte, end int, all []formatMatch) ([]formatMatch, int) {
-	from, to := max(0, end-r.reach-2), min(len(content), end+4*r.reach)
+	reach := r.reach()
+	from, to := max(0, end-reach-2), min(len(content), end+4*reach)
 	for at := from; at < to && len(all) < maxMatches; {
 		groups := r.re().FindSubmatchIndex(content[at:to])
 		if groups == nil {
@@ -224,14 +229,14 @@ func (f *formats) around(r *rule, path string, content []byte, end int, all []fo
 			continue
 		}
 		first, behind, ok := f.judge(r, path, content, at, groups)
-		if cut := at+groups[1] == to && to < len(content); ok && (!cut || r.reach >= maxReach) {
+		if cut := at+groups[1] == to && to < len(content); ok && (!cut || reach >= maxReach) {
 			if !slices.ContainsFunc(all, func(m formatMatch) bool { return m.rule == r && m.from == first }) {
 				all = append(all, formatMatch{r, first, behind})
 			}
 		}
 		at += groups[1]
 	}
-	return all, end + 3*r.reach
+	return all, end + 3*reach
 }
 
 func isWord(b byte) bool { return isAlnum(b) || b == '_' }

@@ -22,9 +22,8 @@ var (
 		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`)
 	// exits finds a success that does not ask what the tests found.
 	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
-	// forks finds what makes children, aside places of programs that are no tests.
+	// forks finds what makes children.
 	forks = re(`\b\w*fork\(`)
-	aside = re(`(?:^|/)(?:scripts?|playgrounds?|perf|bench\w*|examples?|tools?)/`)
 	// testPlace finds directories of tests.
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
@@ -70,8 +69,8 @@ func (k *look) emptied(t *tested) {
 			if line := t.now.lineAt([]int{at, at}); t.lang.name == "python" && path.Base(t.file.Path) != "conftest.py" && !strings.Contains(line, "atexit") {
 				continue // a child that a test starts
 			}
-			if aside.MatchString(t.file.Path) || forks.Match(t.now.code) || bytes.Contains(t.now.code[t.now.begin(max(0, t.now.lineOf(at)-2)):at], []byte("skip(")) {
-				continue // a program that is no test, a child, or what lacks something
+			if forks.Match(t.now.code) || t.old == nil && t.lang.name != "go" && path.Base(t.file.Path) != "conftest.py" {
+				continue // a child, or a new file, which no other test reads
 			}
 			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
 		}

@@ -218,7 +218,7 @@ func (s *source) closing(i int) int {
 }
 
 // emptyBody finds a body in which nothing stands.
-var emptyBody = re(`(?:^|\{)\s*\}?\)?;?\s*$`)
+var emptyBody = re(`(?:^|\{)\s*\}?\)?;?\s*$|^\s*do\s*(?:end\s*)?$`)
 
 // empty reports whether a test has no body.
 func (s *source) empty(c testCase) bool {

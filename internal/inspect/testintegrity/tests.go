@@ -429,7 +429,7 @@ func (t *tested) rewritten() bool {
 // conditional reports whether what a mark in a test says depends on a condition: that
 // of its line, or of the head of a block in one of the lines above.
 func (t *tested) conditional(i, at int) bool {
-	const above = 4
+	const above = 10
 	const far = 300 // bytes of a line: in one that a tool wrote, marks by the thousand may stand
 	s := t.now
 	line := s.lineOf(at) - 1

@@ -26,7 +26,7 @@ func Kind(mode fs.FileMode) string {
 	case mode.IsRegular():
 		return "a file"
 	case mode.IsDir():
-		return "a folder"
+		return "a directory"
 	case mode&fs.ModeSymlink != 0:
 		return "a symbolic link"
 	}

@@ -7,12 +7,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -65,7 +65,7 @@ const (
 	SuffixCommit    = "short-commit-hash" // seven digits of the commit that is checked out
 )
 
-var suffix = regexp.MustCompile(`^(-[0-9a-z]+)?$`)
+var suffix = lazyregexp.New(`^(-[0-9a-z]+)?$`)
 
 // IsMadeOf reports whether a name is what Suffix may make of a branch.
 func IsMadeOf(name, branch string) bool {

@@ -261,7 +261,7 @@ func isAlnum(c byte) bool { return isAlpha(c) || c >= '0' && c <= '9' }
 // WithoutSecrets is the configuration without what carries or fetches a
 // credential, and without includes: the included file may hold one (that is
 // where actions/checkout v6 puts its token), and with the file out of the
-// guest's reach every git command would fail.
+// sandbox's reach every git command would fail.
 func (c Config) WithoutSecrets() []byte {
 	type cut struct {
 		start, end int

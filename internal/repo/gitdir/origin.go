@@ -3,19 +3,19 @@ package gitdir
 import (
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 )
 
 // scpAddress is git's short form of an SSH address: user@host:path.
-var scpAddress = regexp.MustCompile(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
+var scpAddress = lazyregexp.New(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
 
 // nameOnServer is the name of an owner or of a repository: neither a step in a path
 // nor anything else that an address has a meaning for.
-var nameOnServer = regexp.MustCompile(`^(?:[A-Za-z0-9_-]|\.+[A-Za-z0-9_-])[A-Za-z0-9._-]*$`)
+var nameOnServer = lazyregexp.New(`^(?:[A-Za-z0-9_-]|\.+[A-Za-z0-9_-])[A-Za-z0-9._-]*$`)
 
 // Origin is the repository, as owner/name, that the work tree above dir was cloned
 // from, when it lies on this server; empty: it does not, or nothing is known. It uses

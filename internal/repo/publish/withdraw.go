@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
@@ -215,7 +215,7 @@ func (b *Branch) uploadLarge(ctx context.Context) error {
 }
 
 // objectIDs finds LFS objects as GitHub names them in its refusal of a push.
-var objectIDs = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+var objectIDs = lazyregexp.New(`\b[0-9a-f]{64}\b`)
 
 // withoutUnknown is withoutRefused for pointers whose objects the server lacks
 // (GitHub: GH008), whatever the attributes say of the files.

@@ -13,7 +13,7 @@ import (
 // writer is an agent that changes a file and says that it is done; asked for a
 // commit message, it gives one.
 type writer struct {
-	desk  *desk
+	place *workplace
 	asked []string
 }
 
@@ -23,7 +23,7 @@ func (w *writer) Run(_ context.Context, p ralph.Prompt, emit func(ralph.Event)) 
 	if strings.HasPrefix(p.Text, scm.Question) {
 		text = "Repair the sum\n"
 	} else {
-		w.desk.write("known.txt", strings.Repeat("x", len(w.asked)))
+		w.place.write("known.txt", strings.Repeat("x", len(w.asked)))
 	}
 	emit(ralph.Event{Kind: ralph.EventText, Text: text, Message: "m"})
 	return ralph.Turn{Usage: ralph.Usage{Cost: ralph.Cost{Amount: 10}}}, nil
@@ -42,8 +42,8 @@ func (fromSecond) Check(_ context.Context, n int, _ <-chan struct{}) (ralph.Verd
 // pass and not before.
 func TestInALoop(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "", "commit", "push")
-	agent := &writer{desk: d}
+	d := newWorkplace(t, "", "commit", "push")
+	agent := &writer{place: d}
 	loop := ralph.Loop{
 		Agent: agent, Guardrails: []ralph.Guardrail{fromSecond{}}, SCM: scm.New(d.Options),
 		Prompt: func(ralph.Ask) (ralph.Prompt, error) { return ralph.Prompt{Text: "work"}, nil },
@@ -70,11 +70,11 @@ func TestInALoop(t *testing.T) {
 // A push that fails is told to the agent and makes the run a failure of git.
 func TestAFailingTaskInALoop(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "", "commit", "push")
+	d := newWorkplace(t, "", "commit", "push")
 	d.write(".git/hooks/pre-push", "#!/bin/sh\necho the branch is frozen >&2\nexit 7\n")
 	var told []string
 	loop := ralph.Loop{
-		Agent: &writer{desk: d}, SCM: scm.New(d.Options),
+		Agent: &writer{place: d}, SCM: scm.New(d.Options),
 		Prompt: func(a ralph.Ask) (ralph.Prompt, error) {
 			told = append(told, a.Undelivered)
 			return ralph.Prompt{Text: "work"}, nil
@@ -94,8 +94,8 @@ func TestAFailingTaskInALoop(t *testing.T) {
 // asked, and the commit says which iteration it is of.
 func TestSpentBudgetStillCommits(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "", "commit", "push")
-	agent := &writer{desk: d}
+	d := newWorkplace(t, "", "commit", "push")
+	agent := &writer{place: d}
 	loop := ralph.Loop{
 		Agent: agent, SCM: scm.New(d.Options), Budget: ralph.Budget{Cost: 10},
 		Prompt: func(ralph.Ask) (ralph.Prompt, error) { return ralph.Prompt{Text: "work"}, nil },

@@ -1,11 +1,11 @@
 package scm
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/secret"
 )
 
@@ -13,9 +13,9 @@ import (
 const messageBytes = 4 << 10
 
 var (
-	response     = regexp.MustCompile(`(?is)<response>(.*?)</response>`)
-	fenceLine    = regexp.MustCompile("^`{3,}[A-Za-z0-9_-]*$")
-	ansiSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+	response     = lazyregexp.New(`(?is)<response>(.*?)</response>`)
+	fenceLine    = lazyregexp.New("^`{3,}[A-Za-z0-9_-]*$")
+	ansiSequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 )
 
 // Message is the commit message in an agent's answer: what stands in the first

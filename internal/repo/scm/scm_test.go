@@ -19,7 +19,7 @@ import (
 // 001-28, 001-30: the tasks in order, the question to the letter.
 func TestCommitAndPush(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "<response>Add a line</response>", "commit", "push")
+	d := newWorkplace(t, "<response>Add a line</response>", "commit", "push")
 	var live bytes.Buffer
 	d.Show = func(string) io.WriteCloser { return nopCloser{&live} }
 	d.write("known.txt", "two\n")
@@ -63,7 +63,7 @@ func TestHostileMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, message, "commit")
+			d := newWorkplace(t, message, "commit")
 			d.write("known.txt", "two\n")
 			got, err := d.deliver(scm.New(d.Options))
 			if err != nil {
@@ -84,7 +84,7 @@ func TestHostileMessages(t *testing.T) {
 
 func TestSeveralLinesInAResponse(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "Sure!\n<RESPONSE>\nFix the sum\n\nIt was off by one.\n</RESPONSE>", "commit")
+	d := newWorkplace(t, "Sure!\n<RESPONSE>\nFix the sum\n\nIt was off by one.\n</RESPONSE>", "commit")
 	d.write("known.txt", "two\n")
 	if _, err := d.deliver(scm.New(d.Options)); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func TestSeveralLinesInAResponse(t *testing.T) {
 
 func TestNothingToCommitCostsNothing(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "never", "commit", "push")
+	d := newWorkplace(t, "never", "commit", "push")
 	got, err := d.deliver(scm.New(d.Options))
 	if err != nil || len(d.asked) > 0 || !slices.Equal(commands(got), []string{"git push"}) {
 		t.Errorf("Deliver() = %q, %v after %d questions; want the push alone and no question", commands(got), err, len(d.asked))
@@ -107,7 +107,7 @@ func TestNewFiles(t *testing.T) {
 	t.Parallel()
 	t.Run("are left out, which is told once", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "never", "commit")
+		d := newWorkplace(t, "never", "commit")
 		d.write("new hunter2hunter2.txt", "x")
 		d.write(".ralph/settings.json", "{}")
 		s := scm.New(d.Options)
@@ -123,7 +123,7 @@ func TestNewFiles(t *testing.T) {
 	})
 	t.Run("are committed after add -A", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "Add a file", "add -A", "commit")
+		d := newWorkplace(t, "Add a file", "add -A", "commit")
 		d.write("new.txt", "x")
 		got, err := d.deliver(scm.New(d.Options))
 		if err != nil || len(d.texts(ralph.EventNotice)) > 0 {
@@ -135,7 +135,7 @@ func TestNewFiles(t *testing.T) {
 	})
 	t.Run("of ralph itself are no news", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "never", "commit")
+		d := newWorkplace(t, "never", "commit")
 		d.write(".ralph/settings.json", "{}")
 		if _, err := d.deliver(scm.New(d.Options)); err != nil || len(d.texts(ralph.EventNotice)) > 0 {
 			t.Errorf("notes = %q, %v; want none", d.texts(ralph.EventNotice), err)
@@ -146,7 +146,7 @@ func TestNewFiles(t *testing.T) {
 // A file that changed only inside a submodule cannot be committed with -am.
 func TestDirtySubmoduleIsNothingToCommit(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "never", "commit")
+	d := newWorkplace(t, "never", "commit")
 	d.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", strings.TrimSpace(d.git("remote", "get-url", "origin")), "sub")
 	d.git("commit", "--quiet", "-am", "with a submodule")
 	d.write("sub/known.txt", "dirty\n")
@@ -162,34 +162,34 @@ func TestFailures(t *testing.T) {
 		name   string
 		answer string
 		tasks  []string
-		set    func(*desk)
+		set    func(*workplace)
 		ran    []string
 		want   string // the error, or its beginning when it ends in …
 	}{
 		{"no message", " \n```\n```\n", []string{"commit", "push"}, nil, nil, "git commit: the agent was asked for a commit message and gave none"},
 		{"empty response", "Fix\n<response> </response>", []string{"commit", "push"}, nil, nil, "git commit: the agent was asked for a commit message and gave none"},
-		{"the question fails", "", []string{"commit"}, func(d *desk) { d.err = errors.New("the budget is spent") }, nil, "git commit: the budget is spent"},
-		{"a hook refuses", "Fix it", []string{"commit", "push"}, func(d *desk) {
+		{"the question fails", "", []string{"commit"}, func(d *workplace) { d.err = errors.New("the budget is spent") }, nil, "git commit: the budget is spent"},
+		{"a hook refuses", "Fix it", []string{"commit", "push"}, func(d *workplace) {
 			d.write(".git/hooks/pre-commit", "#!/bin/sh\necho lint: hunter2hunter2 is no name >&2\nexit 1\n")
 		}, []string{"git commit -am Fix it"}, "git commit: exit code 1: lint: *** is no name"},
-		{"no remote", "Fix it", []string{"push", "commit"}, func(d *desk) { d.git("remote", "remove", "origin") },
+		{"no remote", "Fix it", []string{"push", "commit"}, func(d *workplace) { d.git("remote", "remove", "origin") },
 			[]string{"git push"}, "git push: exit code 128: fatal: No configured push destination.…"},
 		{"no such task", "", []string{"comit"}, nil, []string{"git comit"}, "git comit: exit code 1: git: 'comit' is not a git command.…"},
-		{"no such program", "Fix it", []string{"push"}, func(d *desk) { d.Command = []string{"no-such-program"} }, []string{"no-such-program push"}, "no-such-program push: could not be started: …"},
-		{"no repository", "Fix it", []string{"commit"}, func(d *desk) { d.Dir = d.t.TempDir() }, nil, "git status: exit code 128: fatal: not a git repository…"},
-		{"too slow", "", []string{"-c 3600"}, func(d *desk) {
+		{"no such program", "Fix it", []string{"push"}, func(d *workplace) { d.Command = []string{"no-such-program"} }, []string{"no-such-program push"}, "no-such-program push: could not be started: …"},
+		{"no repository", "Fix it", []string{"commit"}, func(d *workplace) { d.Dir = d.t.TempDir() }, nil, "git status: exit code 128: fatal: not a git repository…"},
+		{"too slow", "", []string{"-c 3600"}, func(d *workplace) {
 			d.Command, d.Tasks, d.Timeout = []string{"sleep"}, [][]string{{"3600"}}, 50*time.Millisecond
 		}, []string{"sleep 3600"}, "sleep 3600: timed out after 50ms"},
-		{"killed", "", nil, func(d *desk) {
+		{"killed", "", nil, func(d *workplace) {
 			d.Command, d.Tasks = []string{"sh", "-c"}, [][]string{{"echo so far; kill -9 $$"}, {"echo never"}}
 		}, []string{"sh -c echo so far; kill -9 $$"}, "sh -c echo so far; kill -9 $$: ended by a signal: so far"},
-		{"too much output", "", nil, func(d *desk) {
+		{"too much output", "", nil, func(d *workplace) {
 			d.Command, d.Tasks, d.OutputBytes = []string{"sh", "-c"}, [][]string{{"while :; do echo y; done"}}, 1000
 		}, []string{"sh -c while :; do echo y; done"}, "sh -c while :; do echo y; done: printed more than 1000 bytes: y\ny\n…"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, tc.answer, tc.tasks...)
+			d := newWorkplace(t, tc.answer, tc.tasks...)
 			d.write("known.txt", "two\n")
 			if tc.set != nil {
 				tc.set(d)
@@ -214,7 +214,7 @@ func TestFailures(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "never", "push")
+	d := newWorkplace(t, "never", "push")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := scm.New(d.Options).Deliver(ctx, ralph.Iteration{}, nil, func(ralph.Event) {})
@@ -226,7 +226,7 @@ func TestCancelled(t *testing.T) {
 // Other programs get the same words; only git is looked into first. 001-30
 func TestOtherPrograms(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "Fix it", "status", "commit", "commit")
+	d := newWorkplace(t, "Fix it", "status", "commit", "commit")
 	d.write("hg", "#!/bin/sh\nfor a in \"$@\"; do echo \"[$a]\"; done; echo prompt $GIT_TERMINAL_PROMPT\n")
 	d.Command = []string{filepath.Join(d.dir, "hg"), "--verbose"}
 	got, err := d.deliver(scm.New(d.Options))

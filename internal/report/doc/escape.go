@@ -3,18 +3,19 @@ package doc
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // Joiner is put where a forge would otherwise see a mention, a reference or an
 // address. It is invisible, so the text stays readable.
 const Joiner = "\u200d"
 
-var ansiSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+var ansiSequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
 // Clean makes foreign text printable: valid UTF-8, \n as the only line end, and
 // no escape sequences, control, bidirectional, zero-width, tag or other
@@ -66,7 +67,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-var colours = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+var colours = lazyregexp.New(`\x1b\[[0-9;:]*m`)
 
 // isPlain reports whether s is printable Latin text with \n and \t.
 func isPlain(s string) bool {

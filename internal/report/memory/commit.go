@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
 	"github.com/org/ralph-action/internal/report/words"
@@ -156,7 +156,7 @@ const describedBytes = 4000
 
 // skipsChecks finds the words in a message that keep checks from running: those
 // of GitHub, and of other CIs that watch a repository (Azure's is the last).
-var skipsChecks = regexp.MustCompile(`(?i)\[\s*(?:(?:skip|no)[ _-]+[\w -]{1,30}|[\w]{1,30}[ _-]+skip)\s*\]|\*\*\*NO_CI\*\*\*`)
+var skipsChecks = lazyregexp.New(`(?i)\[\s*(?:(?:skip|no)[ _-]+[\w -]{1,30}|[\w]{1,30}[ _-]+skip)\s*\]|\*\*\*NO_CI\*\*\*`)
 
 // quiet is foreign text of a commit's message: it refers to nobody and nothing,
 // and keeps no checks from running.
@@ -199,7 +199,7 @@ func explained(subject, description string) string {
 }
 
 // listMark is what stands before the words of an item of a list.
-var listMark = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,3}[.)])?\s*`)
+var listMark = lazyregexp.New(`^\s*(?:[-*+]|\d{1,3}[.)])?\s*`)
 
 // withoutTrailers joins the lines of a message of the agent's: those that would speak for a
 // person, or for us, are taken out, and the trailers at its end.

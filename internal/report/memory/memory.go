@@ -6,11 +6,11 @@ package memory
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
 )
@@ -24,7 +24,7 @@ const (
 
 // memoryAmount is a cost as CommitMessage writes it: less than a million
 // dollars.
-var memoryAmount = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?$`)
+var memoryAmount = lazyregexp.New(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?$`)
 
 // ReadHistory reads what CommitMessage wrote: messages are those of the
 // branch's commits, newest first, at most 1000 of them; cut reports whether there are
@@ -132,7 +132,7 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 }
 
 // objectID is the id of an object of git's.
-var objectID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var objectID = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 func readLeftOut(value string) (m ralph.Missing, ok bool) {
 	path, id, _ := strings.Cut(strings.TrimSpace(value), " ")

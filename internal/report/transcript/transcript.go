@@ -134,7 +134,7 @@ func (k *Kept) Event(e ralph.Event) {
 }
 
 // prompted takes up a prompt: the iteration's, which its attempts share, or a question
-// for a commit message.
+// for what the turn left unsaid.
 func (k *Kept) prompted(e ralph.Event) {
 	switch {
 	case e.Attempt > 1:

@@ -2,11 +2,11 @@ package words
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
 )
@@ -166,7 +166,7 @@ func Exit(code int) string {
 	return "exit code " + strconv.Itoa(code)
 }
 
-var commitID = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+var commitID = lazyregexp.New(`^[0-9a-f]{7,64}$`)
 
 // Sha shortens a commit id; what is no commit id is nothing.
 func Sha(id string) string {

@@ -5,17 +5,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // A checkout leaves its token as a header in the repository's configuration, or in
 // a file that is included there (actions/checkout v4 to v6).
 var (
-	tokenHeader  = regexp.MustCompile(`(?i)extraheader\s*=\s*"?authorization:\s*(?:basic|bearer|token)\s+([A-Za-z0-9+/=_.~-]+)`)
-	includedFile = regexp.MustCompile(`(?im)^\s*path\s*=\s*"?([^"\r\n]+)`)
+	tokenHeader  = lazyregexp.New(`(?i)extraheader\s*=\s*"?authorization:\s*(?:basic|bearer|token)\s+([A-Za-z0-9+/=_.~-]+)`)
+	includedFile = lazyregexp.New(`(?im)^\s*path\s*=\s*"?([^"\r\n]+)`)
 )
 
 // LeftByCheckout are the tokens that a checkout left beside the workspace: they

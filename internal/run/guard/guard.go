@@ -262,7 +262,7 @@ func Broken(baseline []ralph.Verdict) error {
 		}
 		why := v.Reason
 		if why == "" {
-			why = strings.TrimSpace(v.Output)
+			why = strings.Join(strings.Fields(v.Output), " ")
 		}
 		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; correct the command, or provide what it needs: "+
 			"in the action by an image of your own (uses: docker://OWNER/IMAGE:TAG, see docs/your-language.md), locally by installing it", verbatim(v.Command), why))

@@ -38,7 +38,6 @@ type Run struct {
 	Version   string
 	Workspace string // absolute
 	Folder    string // that the run has locked: the workspace, or the task directory it supervises
-	Dir       string // where it was started
 	PID       int
 	Command   Command
 	Mode      string

@@ -144,7 +144,7 @@ func (d *Dir) enterFolder(in *os.Root, name, at string) (*os.Root, error) {
 		return nil, fmt.Errorf("%s: %w", at, atomicfile.Reason(err))
 	}
 	if !before.IsDir() {
-		return nil, fmt.Errorf("%s in the workspace is %s: %w; remove it, ralph keeps its own files there", at, kind(before.Mode()), ErrPlanted)
+		return nil, fmt.Errorf("%s in the workspace is %s: %w; remove it, ralph keeps its own files there", at, atomicfile.Kind(before.Mode()), ErrPlanted)
 	}
 	dir, err := in.OpenRoot(name)
 	if err != nil {
@@ -207,17 +207,4 @@ func (d *Dir) unwritable(err error) error {
 
 func isDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-func kind(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return "a file"
-	case mode.IsDir():
-		return "a directory"
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	default:
-		return "a special file"
-	}
 }

@@ -89,7 +89,7 @@ func FuzzParseAddress(f *testing.F) {
 	})
 }
 
-func TestClosedDoors(t *testing.T) {
+func TestAllowed(t *testing.T) {
 	t.Parallel()
 	d := &allowed{
 		proxies: map[netip.AddrPort]bool{netip.MustParseAddrPort("127.0.0.1:3128"): true},

@@ -56,7 +56,7 @@ func (g *Notifier) unix(id uint64, c caller) {
 }
 
 // unixTo connects to the open socket, and closes it. Of a socket that is not the
-// gate's it tries both kinds it may be of: before Linux 5.15 they have one name.
+// notifier's it tries both kinds it may be of: before Linux 5.15 they have one name.
 func (g *Notifier) unixTo(id uint64, c caller, socket *os.File) {
 	to := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", socket.Fd())}
 	kind := unix.SOCK_STREAM

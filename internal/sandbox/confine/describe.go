@@ -2,8 +2,8 @@ package confine
 
 import "fmt"
 
-// Describe says in one line for the log what is in force for a child with these
-// walls; nil are none. It tries the network restriction if they ask for one.
+// Describe says in one line for the log what is in force for a child with this
+// policy; nil restricts nothing. It tries the network restriction if the policy has one.
 func Describe(id Identity, w *Policy, ownUID int) string {
 	who := fmt.Sprintf("uid %d", id.UID)
 	if id.IsZero() {
@@ -28,8 +28,8 @@ func describeFiles(w *Policy, who string) string {
 	return fmt.Sprintf("Landlock ABI %d, %s, %d paths writable", abi, who, len(w.ReadWrite))
 }
 
-// describeNetwork is empty when the network is open because nobody asked for a
-// wall: who leaves it open says so in words of its own.
+// describeNetwork is empty when the network is open because nobody restricts
+// it: who leaves it open says so in words of its own.
 func describeNetwork(n *Network) string {
 	if n == nil {
 		return ""

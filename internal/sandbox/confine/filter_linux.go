@@ -35,7 +35,7 @@ type (
 )
 
 // refusedCalls are the system calls with which a child would get around the
-// walls, or at the kernel behind them, and what they answer. No tool that
+// policy, or attack the kernel, and what they answer. No tool that
 // builds, tests or debugs needs one of them.
 func refusedCalls() []refusedGroup {
 	return []refusedGroup{

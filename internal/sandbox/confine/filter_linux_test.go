@@ -135,7 +135,7 @@ func TestFilter(t *testing.T) {
 }
 
 // Where nobody can be asked, the kernel's rules decide but for tracing.
-func TestFilterWithoutGate(t *testing.T) {
+func TestFilterWithoutNotifier(t *testing.T) {
 	t.Parallel()
 	program := filter(unix.AUDIT_ARCH_X86_64, asks{})
 	for _, tc := range []struct {

@@ -26,9 +26,9 @@ func init() {
 	}
 }
 
-// A child whose gate is closed, because the supervisor died before it, does not
+// A child whose notifier is closed, because the supervisor died before it, does not
 // become the judge of its own connects.
-func TestGateHasNoSuccessor(t *testing.T) {
+func TestNotifierHasNoSuccessor(t *testing.T) {
 	t.Parallel()
 	if ok, reason := confine.NetworkAvailable(); !ok {
 		t.Skip(reason)
@@ -43,11 +43,11 @@ func TestGateHasNoSuccessor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate, err := confine.Behind(confine.Policy{ReadWrite: []string{"/"}, Network: &confine.Network{}}, child.Start)
+	notifier, err := confine.Behind(confine.Policy{ReadWrite: []string{"/"}, Network: &confine.Network{}}, child.Start)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate.Close()
+	notifier.Close()
 	_ = in.Close()
 	var errno int
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {

@@ -3,7 +3,7 @@ package confine
 import "golang.org/x/sys/unix"
 
 // noListeners answers seccomp(2) for a filter with a listener of the child's own as
-// the kernel does while the notifier listens: EBUSY. When the gate is closed, because
+// the kernel does while the notifier listens: EBUSY. When the notifier is closed, because
 // the supervisor died before the child, the kernel would take such a filter, ask
 // its listener instead of ours, and let it decide about every connect.
 func noListeners() []unix.SockFilter {

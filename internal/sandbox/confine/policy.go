@@ -14,7 +14,7 @@ type Policy struct {
 	ReadWrite []string // everything, moves between directories included
 	Devices   []string // read, write and device control
 	Network   *Network // nil: the network is open
-	Strict    bool     // refuse to start a child that cannot be walled in; else it starts without
+	Strict    bool     // refuse to start a child that cannot be restricted; else it starts without
 }
 
 // Network are the addresses a child reaches; everything else is refused: other

@@ -30,13 +30,13 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	id := confine.Identity{UID: 1001, GID: 1001}
 	if got, want := confine.Describe(id, nil, 0), "no file restrictions, uid 1001"; got != want {
-		t.Errorf("Describe(no walls) = %q, want %q", got, want)
+		t.Errorf("Describe(no policy) = %q, want %q", got, want)
 	}
 	if got, want := confine.Describe(confine.Identity{}, nil, 1000), "no file restrictions, uid 1000 (our own)"; got != want {
 		t.Errorf("Describe(own user) = %q, want %q", got, want)
 	}
 	if got := confine.Describe(id, &confine.Policy{}, 0); len(got) < len("no file restrictions, uid 1001") {
-		t.Errorf("Describe(walls) = %q, want what is in force", got)
+		t.Errorf("Describe(a policy) = %q, want what is in force", got)
 	}
 	open, closed := &confine.Policy{}, &confine.Policy{Network: &confine.Network{}}
 	proxied := &confine.Policy{Network: &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}}}
@@ -46,16 +46,16 @@ func TestDescribe(t *testing.T) {
 		wantProxied = wantClosed
 	}
 	for _, tc := range []struct {
-		walls *confine.Policy
-		want  string
+		policy *confine.Policy
+		want   string
 	}{{open, ""}, {closed, wantClosed}, {proxied, wantProxied}} {
-		if got, want := confine.Describe(id, tc.walls, 0), confine.Describe(id, open, 0)+tc.want; got != want {
-			t.Errorf("Describe(%+v) = %q, want %q", tc.walls, got, want)
+		if got, want := confine.Describe(id, tc.policy, 0), confine.Describe(id, open, 0)+tc.want; got != want {
+			t.Errorf("Describe(%+v) = %q, want %q", tc.policy, got, want)
 		}
 	}
 }
 
-// A child that speaks is protected where there are file walls and a gate that
+// A child that speaks is protected where files are restricted and a notifier
 // decides about the network, too; else what is missing is named.
 func TestUnprotected(t *testing.T) {
 	t.Parallel()
@@ -68,15 +68,15 @@ func TestUnprotected(t *testing.T) {
 		return network
 	}
 	for _, tc := range []struct {
-		name  string
-		walls *confine.Policy
-		want  string
+		name   string
+		policy *confine.Policy
+		want   string
 	}{
-		{"no walls", nil, "isolation is off"},
+		{"no policy", nil, "isolation is off"},
 		{"open network", &confine.Policy{}, missing("the network is open")},
 		{"all of them", &confine.Policy{Network: &confine.Network{}}, missing(noNetwork)},
 	} {
-		if got := confine.Unprotected(tc.walls); got != tc.want {
+		if got := confine.Unprotected(tc.policy); got != tc.want {
 			t.Errorf("Unprotected(%s) = %q, want %q", tc.name, got, tc.want)
 		}
 	}

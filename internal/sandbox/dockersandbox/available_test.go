@@ -63,34 +63,34 @@ func TestAvailable(t *testing.T) { // 003-03
 	t.Parallel()
 	for _, tc := range []struct {
 		name  string
-		setup func(t *testing.T, d *desk)
+		setup func(t *testing.T, d *machine)
 		want  string // part of why; "": it is available
 	}{
-		{"yes", func(*testing.T, *desk) {}, ""},
-		{"no docker", func(t *testing.T, d *desk) { d.o.Env = []string{"PATH=" + t.TempDir()} }, "there is no sbx and no docker on PATH; sbx is needed"},
-		{"a docker in a relative folder of PATH", func(_ *testing.T, d *desk) { d.o.Env = []string{"PATH=fake/bin"} }, "there is no sbx and no docker on PATH"},
-		{"a docker that is no program", func(t *testing.T, d *desk) {
+		{"yes", func(*testing.T, *machine) {}, ""},
+		{"no docker", func(t *testing.T, d *machine) { d.o.Env = []string{"PATH=" + t.TempDir()} }, "there is no sbx and no docker on PATH; sbx is needed"},
+		{"a docker in a relative folder of PATH", func(_ *testing.T, d *machine) { d.o.Env = []string{"PATH=fake/bin"} }, "there is no sbx and no docker on PATH"},
+		{"a docker that is no program", func(t *testing.T, d *machine) {
 			if err := os.Chmod(filepath.Join(d.fake, "bin", "docker"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			d.o.Env = []string{"PATH=" + filepath.Join(d.fake, "bin")}
 		}, "may not be executed"},
-		{"a docker that does not start", func(t *testing.T, d *desk) { d.put(t, "bin/docker", "#!/no/such/shell\n") }, "docker cannot be started"},
-		{"no sandbox command", func(t *testing.T, d *desk) { d.put(t, "unknown", "") }, "this docker has no `sandbox` command; sbx is needed (https://docs.docker.com/ai/sandboxes), or a Docker Desktop with the `docker sandbox` command (4.58 or later"},
-		{"no daemon", func(t *testing.T, d *desk) {
+		{"a docker that does not start", func(t *testing.T, d *machine) { d.put(t, "bin/docker", "#!/no/such/shell\n") }, "docker cannot be started"},
+		{"no sandbox command", func(t *testing.T, d *machine) { d.put(t, "unknown", "") }, "this docker has no `sandbox` command; sbx is needed (https://docs.docker.com/ai/sandboxes), or a Docker Desktop with the `docker sandbox` command (4.58 or later"},
+		{"no daemon", func(t *testing.T, d *machine) {
 			d.put(t, "ls-fails", "Cannot connect to the Docker daemon at unix:///x.sock. Is the docker daemon running?\n")
 		}, "the Docker daemon does not answer; start Docker Desktop. It said: \"Cannot connect to the Docker daemon at unix:///x.sock."},
-		{"switched off", func(t *testing.T, d *desk) {
+		{"switched off", func(t *testing.T, d *machine) {
 			d.put(t, "ls-fails", "check feature is enabled: sorry, this feature is not available yet\n")
 		}, "switched off; enable beta features"},
-		{"containers, before 4.58", func(t *testing.T, d *desk) {
+		{"containers, before 4.58", func(t *testing.T, d *machine) {
 			d.put(t, "table", "SANDBOX ID     TEMPLATE   NAME   WORKSPACE   STATUS   CREATED\n275d94b417bf   x   y   /z   running   2026-01-10 19:12:10\n")
 		}, "too old: its sandboxes are containers"},
-		{"something else", func(t *testing.T, d *desk) { d.put(t, "ls-fails", "\x1b[31mERROR\x1b[0m:\a it\n\n\r rains\n") }, "`docker sandbox ls` failed (exit code 1)"},
+		{"something else", func(t *testing.T, d *machine) { d.put(t, "ls-fails", "\x1b[31mERROR\x1b[0m:\a it\n\n\r rains\n") }, "`docker sandbox ls` failed (exit code 1)"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			tc.setup(t, d)
 			ok, why, err := d.vm(t).Available(t.Context())
 			if err != nil || ok != (tc.want == "") || ok != (why == "") || !strings.Contains(why, tc.want) {
@@ -107,7 +107,7 @@ func TestAvailable(t *testing.T) { // 003-03
 	}
 	t.Run("quotes without control characters", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		d.put(t, "ls-fails", "\x1b[31mERROR\x1b[0m:\a it\n\n\r rains\u202e\n")
 		if _, why, _ := d.vm(t).Available(t.Context()); !strings.HasSuffix(why, `It said: "ERROR: it rains"`) {
 			t.Errorf("why = %q, want docker's words in quotes at its end", why)
@@ -127,7 +127,7 @@ func TestHangingDocker(t *testing.T) {
 	t.Parallel()
 	t.Run("is ended with the context", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		d.put(t, "ls-hangs", "")
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
@@ -139,7 +139,7 @@ func TestHangingDocker(t *testing.T) {
 	})
 	t.Run("counts as no docker after some seconds", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		c := &canned{exit: proc.Exit{Code: -1, Why: proc.TimedOut}}
 		d.o.Process = c
 		ok, why, err := d.vm(t).Available(t.Context())
@@ -152,7 +152,7 @@ func TestHangingDocker(t *testing.T) {
 	})
 	t.Run("every command is bounded", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		c := &canned{}
 		d.o.Process = c
 		if err := d.vm(t).Prepare(t.Context()); err != nil {
@@ -178,7 +178,7 @@ func TestHangingDocker(t *testing.T) {
 
 func TestLostProcesses(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "app")
+	d := newMachine(t, "app")
 	d.o.Process = &canned{err: proc.ErrLost}
 	if ok, why, err := d.vm(t).Available(t.Context()); ok || why != "" || !errors.Is(err, proc.ErrLost) {
 		t.Errorf("Available() = %v, %q, %v; want %v", ok, why, err, proc.ErrLost)

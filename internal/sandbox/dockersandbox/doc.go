@@ -1,6 +1,6 @@
 // Package dockersandbox keeps a coding agent in a Docker Sandbox: a small
 // virtual machine that sees the project at its own path, and little else. It is for
-// people at a desk; it starts sbx or docker and nothing else.
+// people who work locally; it starts sbx or docker and nothing else.
 //
 // There are two command lines, and the first that answers is used. Both have
 // `create --name NAME claude WORKSPACE [EXTRA_WORKSPACE...]`,

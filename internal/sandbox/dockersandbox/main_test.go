@@ -88,8 +88,8 @@ stop | rm)
 esac
 `
 
-// desk is a user's machine.
-type desk struct {
+// machine is a user's.
+type machine struct {
 	fake, home, project string
 	o                   dockersandbox.Options
 
@@ -97,12 +97,12 @@ type desk struct {
 	said []string
 }
 
-// newDesk has a docker that knows one sandbox of somebody else. The project's
+// newMachine has a docker that knows one sandbox of somebody else. The project's
 // folder has the name.
-func newDesk(t *testing.T, project string) *desk {
+func newMachine(t *testing.T, project string) *machine {
 	t.Helper()
 	top := t.TempDir()
-	d := &desk{fake: filepath.Join(top, "fake"), home: filepath.Join(top, "ho me"), project: filepath.Join(top, project)}
+	d := &machine{fake: filepath.Join(top, "fake"), home: filepath.Join(top, "ho me"), project: filepath.Join(top, project)}
 	for _, dir := range []string{filepath.Join(d.fake, "bin"), filepath.Join(d.fake, "home", ".claude"), d.home, d.project} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func newDesk(t *testing.T, project string) *desk {
 }
 
 // install puts the recorder on PATH.
-func (d *desk) install(t *testing.T, program string) {
+func (d *machine) install(t *testing.T, program string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(d.fake, "bin", program), []byte(recorder), 0o755); err != nil {
 		t.Fatal(err)
@@ -153,14 +153,14 @@ func (p *processes) Run(ctx context.Context, c proc.Command) (proc.Exit, error) 
 	return p.s.Run(ctx, c)
 }
 
-func (d *desk) put(t *testing.T, name, text string) {
+func (d *machine) put(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(d.fake, name), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (d *desk) vm(t *testing.T) *dockersandbox.VM {
+func (d *machine) vm(t *testing.T) *dockersandbox.VM {
 	t.Helper()
 	v, err := dockersandbox.New(d.o)
 	if err != nil {
@@ -170,7 +170,7 @@ func (d *desk) vm(t *testing.T) *dockersandbox.VM {
 }
 
 // calls are the command lines docker got, without the `docker` itself.
-func (d *desk) calls(t *testing.T) [][]string {
+func (d *machine) calls(t *testing.T) [][]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.fake, "log"))
 	if err != nil && !os.IsNotExist(err) {

@@ -23,7 +23,7 @@ func TestFirstRun(t *testing.T) { // 003-03
 	for _, project := range []string{"app", hardName, "-u root"} {
 		t.Run(project, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, project)
+			d := newMachine(t, project)
 			if err := d.vm(t).Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestFirstRun(t *testing.T) { // 003-03
 
 func TestSignedIn(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "app")
+	d := newMachine(t, "app")
 	agent := filepath.Join(d.home, ".dclaude_state", ".claude")
 	if err := os.MkdirAll(agent, 0o700); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestSignedIn(t *testing.T) {
 }
 
 // state is the folder that keeps the agent signed in, by its real path.
-func (d *desk) state(t *testing.T) string {
+func (d *machine) state(t *testing.T) string {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(d.o.Home)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *desk) state(t *testing.T) string {
 
 func TestSecondRun(t *testing.T) { // 003-03
 	t.Parallel()
-	d := newDesk(t, hardName)
+	d := newMachine(t, hardName)
 	name := dockersandbox.Name(d.project)
 	for range 2 {
 		if err := d.vm(t).Prepare(t.Context()); err != nil {
@@ -111,18 +111,20 @@ func TestWhoseSandbox(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name       string
-		workspaces func(d *desk, other string) []string
+		workspaces func(d *machine, other string) []string
 		refused    bool
 	}{
-		{"ours", func(d *desk, _ string) []string { return []string{d.project, d.home} }, false},
-		{"ours, by another path", func(d *desk, other string) []string { return []string{other + "/../app"} }, false},
-		{"another project's", func(d *desk, other string) []string { return []string{other, filepath.Join(d.home, ".dclaude_state")} }, true},
-		{"of a folder that is not here", func(*desk, string) []string { return []string{`C:\Users\jane\app`} }, false},
-		{"unknown", func(*desk, string) []string { return nil }, false},
+		{"ours", func(d *machine, _ string) []string { return []string{d.project, d.home} }, false},
+		{"ours, by another path", func(d *machine, other string) []string { return []string{other + "/../app"} }, false},
+		{"another project's", func(d *machine, other string) []string {
+			return []string{other, filepath.Join(d.home, ".dclaude_state")}
+		}, true},
+		{"of a folder that is not here", func(*machine, string) []string { return []string{`C:\Users\jane\app`} }, false},
+		{"unknown", func(*machine, string) []string { return nil }, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			name := dockersandbox.Name(d.project)
 			other := d.project + "\x1b[2J"
 			if err := os.Mkdir(other, 0o755); err != nil {
@@ -164,7 +166,7 @@ func TestHalfMade(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			name := dockersandbox.Name(d.project)
 			d.put(t, tc.file, tc.text)
 			err := d.vm(t).Prepare(t.Context())
@@ -180,7 +182,7 @@ func TestHalfMade(t *testing.T) {
 	}
 	t.Run("the run is cancelled while it is made", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		d.put(t, "create-hangs", "")
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -210,7 +212,7 @@ func TestHalfMade(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			docker := &canned{exits: map[string]proc.Exit{"create": tc.exit}}
 			d.o.Process = docker
 			if err := d.vm(t).Prepare(t.Context()); err == nil || !strings.HasSuffix(err.Error(), tc.want) {
@@ -223,7 +225,7 @@ func TestHalfMade(t *testing.T) {
 	}
 	t.Run("cannot be removed", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		d.put(t, "exec-fails", "no")
 		d.put(t, "rm-fails", "no")
 		if err := d.vm(t).Prepare(t.Context()); err == nil || !strings.Contains(d.said[len(d.said)-1], "could not be removed; do it with: docker sandbox rm "+dockersandbox.Name(d.project)) {

@@ -13,10 +13,10 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// newSbxDesk has both command lines. sbx knows no sandbox, and starts its daemon first.
-func newSbxDesk(t *testing.T, project string) (d *desk, name string) {
+// newSbxMachine has both command lines. sbx knows no sandbox, and starts its daemon first.
+func newSbxMachine(t *testing.T, project string) (d *machine, name string) {
 	t.Helper()
-	d = newDesk(t, project)
+	d = newMachine(t, project)
 	d.install(t, "sbx")
 	d.put(t, "table", "Starting the daemon...\nSANDBOX  AGENT  STATUS  PORTS  WORKSPACE\n")
 	return d, strings.ReplaceAll(dockersandbox.Name(d.project), "_", "-")
@@ -24,7 +24,7 @@ func newSbxDesk(t *testing.T, project string) (d *desk, name string) {
 
 func TestSbx(t *testing.T) { // 003-03
 	t.Parallel()
-	d, name := newSbxDesk(t, hardName+"_1")
+	d, name := newSbxMachine(t, hardName+"_1")
 	state := d.state(t)
 	v := d.vm(t)
 	if err := v.Prepare(t.Context()); err != nil {
@@ -60,7 +60,7 @@ func TestSbx(t *testing.T) { // 003-03
 // comes through.
 func TestSbxCommand(t *testing.T) { // 003-03
 	t.Parallel()
-	d, name := newSbxDesk(t, hardName)
+	d, name := newSbxMachine(t, hardName)
 	d.o.Env[0] = "PATH=" + filepath.Join(d.fake, "bin") + ":" + os.Getenv("PATH") // for bash
 	claude := "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$@\"\nexit 7\n"
 	if err := os.WriteFile(filepath.Join(d.fake, "bin", "claude"), []byte(claude), 0o755); err != nil {
@@ -89,7 +89,7 @@ func TestWhatIsEndedIsStoppedInside(t *testing.T) {
 	for name, install := range map[string][]string{"sbx": {"sbx"}, "docker sandbox": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			for _, program := range install {
 				d.install(t, program)
 			}
@@ -128,7 +128,7 @@ func TestSbxOrDocker(t *testing.T) { // 003-03
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d, _ := newSbxDesk(t, "app")
+			d, _ := newSbxMachine(t, "app")
 			if tc.sbx != "" {
 				script := "#!/bin/sh\nprintf '%s' '" + tc.sbx + "' >&2\nexit 1\n"
 				if err := os.WriteFile(filepath.Join(d.fake, "bin", "sbx"), []byte(script), 0o755); err != nil {
@@ -153,7 +153,7 @@ func TestSbxOrDocker(t *testing.T) { // 003-03
 	}
 	t.Run("a daemon that hangs", func(t *testing.T) {
 		t.Parallel()
-		d, _ := newSbxDesk(t, "app")
+		d, _ := newSbxMachine(t, "app")
 		d.o.Process = &canned{exit: proc.Exit{Code: -1, Why: proc.TimedOut}}
 		if _, why, _ := d.vm(t).Available(t.Context()); !strings.Contains(why, "sbx did not answer within 10s; run: sbx daemon restart") {
 			t.Errorf("Available() says %q, want how to restart it", why)
@@ -165,7 +165,7 @@ func TestSbxRefuses(t *testing.T) {
 	t.Parallel()
 	t.Run("without a policy for the network", func(t *testing.T) {
 		t.Parallel()
-		d, name := newSbxDesk(t, "app")
+		d, name := newSbxMachine(t, "app")
 		d.put(t, "create-fails", "ERROR: global network policy has not been initialized\n")
 		if err := d.vm(t).Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "sbx create "+name+" failed (exit code 1)") || !strings.HasSuffix(err.Error(), "run once: sbx policy init balanced") {
 			t.Errorf("Prepare() = %v, want what to do", err)
@@ -173,7 +173,7 @@ func TestSbxRefuses(t *testing.T) {
 	})
 	t.Run("half made", func(t *testing.T) {
 		t.Parallel()
-		d, name := newSbxDesk(t, "app")
+		d, name := newSbxMachine(t, "app")
 		d.put(t, "exec-fails", "no such user: root\n")
 		if err := d.vm(t).Prepare(t.Context()); err == nil {
 			t.Error("Prepare() = nil, want an error")
@@ -185,7 +185,7 @@ func TestSbxRefuses(t *testing.T) {
 	})
 	t.Run("another project's", func(t *testing.T) {
 		t.Parallel()
-		d, name := newSbxDesk(t, "an_app")
+		d, name := newSbxMachine(t, "an_app")
 		other := filepath.Join(filepath.Dir(d.project), "an-app")
 		if err := os.Mkdir(other, 0o755); err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestSbxRefuses(t *testing.T) {
 // nothing: here it is rm that refuses.
 func TestStateBesideMounts(t *testing.T) {
 	t.Parallel()
-	d, _ := newSbxDesk(t, "app")
+	d, _ := newSbxMachine(t, "app")
 	script := "#!/bin/sh\nfor last; do :; done\ncase $last in */.claude) exit 1 ;; esac\nexec /bin/rm \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(d.fake, "bin", "rm"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestStateBesideMounts(t *testing.T) {
 
 func TestLostWhileItRuns(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "app")
+	d := newMachine(t, "app")
 	d.o.Process = &canned{err: proc.ErrLost}
 	if _, err := d.vm(t).Run(t.Context(), proc.Command{Argv: []string{"docker", "sandbox", "exec"}}); !errors.Is(err, proc.ErrLost) {
 		t.Errorf("Run() = %v, want %v", err, proc.ErrLost)

@@ -24,7 +24,7 @@ func TestState(t *testing.T) { // 003-03
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			d.o.Process = &canned{}
 			state := filepath.Join(d.home, ".dclaude_state")
 			file := filepath.Join(state, ".claude.json")
@@ -91,7 +91,7 @@ func TestPlantedState(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			docker := &canned{}
 			d.o.Process = docker
 			victim := t.TempDir()
@@ -118,7 +118,7 @@ func TestPlantedState(t *testing.T) {
 	}
 	t.Run("the home is a link", func(t *testing.T) { // the sandbox knows it by its real path
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		link := filepath.Join(t.TempDir(), "home")
 		if err := os.Symlink(d.home, link); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestPlantedState(t *testing.T) {
 	})
 	t.Run("no home", func(t *testing.T) {
 		t.Parallel()
-		d := newDesk(t, "app")
+		d := newMachine(t, "app")
 		d.o.Home = filepath.Join(d.home, "nobody")
 		if err := d.vm(t).Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), `cannot be opened: no such file`) {
 			t.Errorf("Prepare() = %v, want that the home cannot be opened", err)

@@ -1,10 +1,11 @@
 package dockersandbox
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // tail keeps the last bytes of an output.
@@ -23,7 +24,7 @@ func (t *tail) Write(p []byte) (int, error) {
 const quotedRunes = 300
 
 // escapes are ANSI control sequences (ECMA-48 CSI) and OSC strings.
-var escapes = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?`)
+var escapes = lazyregexp.New(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?`)
 
 // quote is foreign text in quotes, on one line, without control characters and
 // shortened from its front: docker says last why it gave up.

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -63,7 +63,7 @@ func New(o Options) (*VM, error) {
 	return &VM{o: o, cli: plugin}, nil
 }
 
-var unnamable = regexp.MustCompile(`[^A-Za-z0-9._-]`)
+var unnamable = lazyregexp.New(`[^A-Za-z0-9._-]`)
 
 // Name is what the sandbox of a project is called in Docker Desktop. Paths that
 // differ in other characters only share a name, which Prepare notices where docker tells.

@@ -26,7 +26,7 @@ func TestWrite(t *testing.T) { // 003-03
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, hardName)
+			d := newMachine(t, hardName)
 			full := filepath.Join(d.project, tc.path)
 			if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 				t.Fatal(err)
@@ -57,7 +57,7 @@ func TestWriteFails(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name, path string
-		setup      func(t *testing.T, d *desk)
+		setup      func(t *testing.T, d *machine)
 		want       string
 		asked      bool
 	}{
@@ -68,12 +68,12 @@ func TestWriteFails(t *testing.T) {
 		{"no name", "", nil, "it must be a file below the project", false},
 		{"no file's name", "a\x00b", nil, "it must be a file below the project", false},
 		{"no folder", "no/such/file", nil, "failed (exit code", true},
-		{"docker fails", "file", func(t *testing.T, d *desk) { d.put(t, "exec-fails", "no sandbox named x\n") }, `failed (exit code 1): "no sandbox named x"`, true},
-		{"half of it arrives", "file", func(t *testing.T, d *desk) { d.put(t, "cut", "ne") }, `2 of 3 bytes arrived`, true},
+		{"docker fails", "file", func(t *testing.T, d *machine) { d.put(t, "exec-fails", "no sandbox named x\n") }, `failed (exit code 1): "no sandbox named x"`, true},
+		{"half of it arrives", "file", func(t *testing.T, d *machine) { d.put(t, "cut", "ne") }, `2 of 3 bytes arrived`, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t, "app")
+			d := newMachine(t, "app")
 			if tc.setup != nil {
 				tc.setup(t, d)
 			}

@@ -36,7 +36,7 @@ func TestTunnelAnswerOfWhoLeaves(t *testing.T) {
 		return bytes.Equal(got, answer)
 	}
 	for range 60 {
-		if upload(guest(t, server)) {
+		if upload(dial(t, server)) {
 			direct++
 		}
 		if upload(connect(t, p, "a.example:8443")) {
@@ -59,13 +59,13 @@ func TestAnswerOfWhoLeaves(t *testing.T) {
 	w := newWorld()
 	w.put("a.example", publicAddress, 80, server)
 	for name, c := range map[string]struct{ address, target string }{
-		"without": {server, "/"},
-		"door":    {strings.TrimPrefix(door(t, egress.KeyProxyOptions{Upstream: &url.URL{Scheme: "http", Host: server}}, nil).URL(), "http://"), "/"},
-		"proxy":   {w.start(t, egress.Options{}, "a.example").Address(), "http://a.example/"},
+		"without":   {server, "/"},
+		"key proxy": {strings.TrimPrefix(keyProxy(t, egress.KeyProxyOptions{Upstream: &url.URL{Scheme: "http", Host: server}}, nil).URL(), "http://"), "/"},
+		"proxy":     {w.start(t, egress.Options{}, "a.example").Address(), "http://a.example/"},
 	} {
 		says := map[string]int{}
 		for range 60 {
-			conn := guest(t, c.address)
+			conn := dial(t, c.address)
 			sent := make(chan struct{})
 			go func() {
 				fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a.example\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n", c.target, placeholder, 2<<20)

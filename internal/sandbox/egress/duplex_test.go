@@ -33,7 +33,7 @@ func hasty(t *testing.T, length int64) string {
 	})
 }
 
-// A guest whose question is answered early sends the rest, and then asks again by
+// A client whose question is answered early sends the rest, and then asks again by
 // the same connection, unless it was told that this one ends.
 func TestEarlyAnswersKeepTheNextQuestion(t *testing.T) {
 	t.Parallel()
@@ -43,12 +43,12 @@ func TestEarlyAnswersKeepTheNextQuestion(t *testing.T) {
 	world := newWorld()
 	world.put("good.example", publicAddress, 80, server)
 	for name, c := range map[string]struct{ address, target string }{
-		"door":  {strings.TrimPrefix(door(t, egress.KeyProxyOptions{Upstream: u}, nil).URL(), "http://"), "/v1/messages"},
-		"proxy": {world.start(t, egress.Options{}, "good.example").Address(), "http://good.example/"},
+		"key proxy": {strings.TrimPrefix(keyProxy(t, egress.KeyProxyOptions{Upstream: u}, nil).URL(), "http://"), "/v1/messages"},
+		"proxy":     {world.start(t, egress.Options{}, "good.example").Address(), "http://good.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := guest(t, c.address)
+			conn := dial(t, c.address)
 			in := bufio.NewReader(conn)
 			for i := range 3 {
 				fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: good.example\r\nx-api-key: %s\r\nContent-Length: %d\r\n\r\n%s", c.target, placeholder, length, strings.Repeat("x", length/2))
@@ -70,7 +70,7 @@ func TestEarlyAnswersKeepTheNextQuestion(t *testing.T) {
 					if n, err := in.Read(make([]byte, 1)); err != io.EOF {
 						t.Errorf("question %d: %d bytes, %v behind the last answer, want its end", i, n, err)
 					}
-					conn = guest(t, c.address)
+					conn = dial(t, c.address)
 					in.Reset(conn)
 				}
 			}
@@ -78,7 +78,7 @@ func TestEarlyAnswersKeepTheNextQuestion(t *testing.T) {
 	}
 }
 
-// A guest that is refused early reads the refusal to its end, and sends no more.
+// A client that is refused early reads the refusal to its end, and sends no more.
 func TestEarlyAnswersEnd(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "too large", 413) }))
@@ -96,8 +96,8 @@ func TestEarlyAnswersEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := strings.TrimPrefix(door(t, o, nil).URL(), "http://")
-			conn := guest(t, address)
+			address := strings.TrimPrefix(keyProxy(t, o, nil).URL(), "http://")
+			conn := dial(t, address)
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 			fmt.Fprintf(conn, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nContent-Length: 8\r\n\r\nhalf", placeholder)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -109,7 +109,7 @@ func TestEarlyAnswersEnd(t *testing.T) {
 			}
 			// nor does it leave, but its place is another's
 			if status, _ := ask(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); status != http.StatusUnauthorized {
-				t.Errorf("the next guest: %d, want 401", status)
+				t.Errorf("the next client: %d, want 401", status)
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzPath: what the door lets pass is an allowed path, however a server decodes and
+// FuzzPath: what the key proxy lets pass is an allowed path, however a server decodes and
 // cleans it.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/v1/messages", "/v1/messages/../x", "/v1/messages/%2e%2e/x", "/v1/messages%2f..", "/v1/messages/..;/", "/v1/messages/%252e%252e", "//", "/v1/messages?key=1", "/v1/models/x:y", "/v1/models/..", "/v1/models/x%3ay"} {

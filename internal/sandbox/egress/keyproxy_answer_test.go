@@ -21,19 +21,19 @@ import (
 )
 
 // codex takes 426 for "use plain requests", and does not count it as a failure.
-func TestDoorRefusesWebSockets(t *testing.T) {
+func TestKeyProxyRefusesWebSockets(t *testing.T) {
 	t.Parallel()
-	d := door(t, egress.KeyProxyOptions{Header: "Authorization", Scheme: "Bearer"}, func(http.ResponseWriter, *http.Request) { t.Error("the API was asked") })
-	status, _, _ := knock(t, d, "GET", "/responses", map[string]string{"Authorization": "Bearer " + placeholder, "Upgrade": "websocket", "Connection": "Upgrade"})
+	d := keyProxy(t, egress.KeyProxyOptions{Header: "Authorization", Scheme: "Bearer"}, func(http.ResponseWriter, *http.Request) { t.Error("the API was asked") })
+	status, _, _ := askKeyProxy(t, d, "GET", "/responses", map[string]string{"Authorization": "Bearer " + placeholder, "Upgrade": "websocket", "Connection": "Upgrade"})
 	if status != http.StatusUpgradeRequired {
 		t.Errorf("%d, want 426", status)
 	}
 }
 
 // A server that sends back what it gets does not tell the key.
-func TestDoorHidesTheKeyInAnswers(t *testing.T) {
+func TestKeyProxyHidesTheKeyInAnswers(t *testing.T) {
 	t.Parallel()
-	d := door(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, r *http.Request) {
+	d := keyProxy(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Api-Key")
 		w.Header().Set("X-Echo", "it was "+key)
 		w.Header().Set("X-"+key, "1")
@@ -48,7 +48,7 @@ func TestDoorHidesTheKeyInAnswers(t *testing.T) {
 		}
 		w.Header().Set("X-Late", key)
 	})
-	c := guest(t, strings.TrimPrefix(d.URL(), "http://"))
+	c := dial(t, strings.TrimPrefix(d.URL(), "http://"))
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: gzip\r\nTE: trailers\r\nx-api-key: %s\r\n\r\n", placeholder)
 	raw, err := io.ReadAll(c)
 	if err != nil {
@@ -61,33 +61,33 @@ func TestDoorHidesTheKeyInAnswers(t *testing.T) {
 	}
 	body, _ := io.ReadAll(response.Body)
 	if string(body) != "<***|***|***>" || response.Header.Get("X-Echo") != "it was ***" {
-		t.Errorf("the guest got %q", text)
+		t.Errorf("the client got %q", text)
 	}
 	for _, part := range []string{realKey, realKey[7:], strings.ToLower(realKey), "Set-Cookie", "X-Late"} {
 		if strings.Contains(text, part) || strings.Contains(strings.ToLower(text), part) {
-			t.Errorf("the guest got %q: %q", part, text)
+			t.Errorf("the client got %q: %q", part, text)
 		}
 	}
 }
 
-func TestDoorFollowsNoRedirects(t *testing.T) {
+func TestKeyProxyFollowsNoRedirects(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{301, 302, 303, 307, 308} {
-		d := door(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, _ *http.Request) {
+		d := keyProxy(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://evil.example/?"+realKey)
 			w.WriteHeader(code)
 		})
-		status, body, header := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder})
+		status, body, header := askKeyProxy(t, d, "GET", "/", map[string]string{"x-api-key": placeholder})
 		if status != http.StatusBadGateway || header.Get("Location") != "" || strings.Contains(body, realKey) || !strings.Contains(body, "redirects to https://evil.example") {
 			t.Errorf("%d: %d %q %v, want 502", code, status, body, header)
 		}
 	}
 }
 
-func TestDoorStreams(t *testing.T) {
+func TestKeyProxyStreams(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
-	d := door(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, _ *http.Request) {
+	d := keyProxy(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := range 3 {
 			fmt.Fprintf(w, "data: %d\n", i)
@@ -129,10 +129,10 @@ func TestAnswerBeforeTheQuestionEnds(t *testing.T) {
 	world.put("good.example", publicAddress, 8080, web(t, early))
 	proxy := world.start(t, egress.Options{}, "good.example:8080")
 	for name, c := range map[string]struct{ address, target string }{
-		"door":  {strings.TrimPrefix(door(t, egress.KeyProxyOptions{}, early).URL(), "http://"), "/v1/messages"},
-		"proxy": {proxy.Address(), "http://good.example:8080/"},
+		"key proxy": {strings.TrimPrefix(keyProxy(t, egress.KeyProxyOptions{}, early).URL(), "http://"), "/v1/messages"},
+		"proxy":     {proxy.Address(), "http://good.example:8080/"},
 	} {
-		conn := guest(t, c.address)
+		conn := dial(t, c.address)
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: good.example:8080\r\nx-api-key: %s\r\nContent-Length: 8\r\n\r\nhalf", c.target, placeholder)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil || response.StatusCode != http.StatusAccepted {
@@ -145,7 +145,7 @@ func TestAnswerBeforeTheQuestionEnds(t *testing.T) {
 	}
 }
 
-func TestDoorFailures(t *testing.T) {
+func TestKeyProxyFailures(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = quiet()
@@ -154,18 +154,18 @@ func TestDoorFailures(t *testing.T) {
 	selfSigned, _ := url.Parse(s.URL)
 	down, _ := url.Parse("http://127.0.0.1:" + fmt.Sprint(freePort(t)))
 	for name, u := range map[string]*url.URL{"a certificate nobody signed": selfSigned, "nothing there": down} {
-		d := door(t, egress.KeyProxyOptions{Upstream: u}, nil)
-		status, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder})
+		d := keyProxy(t, egress.KeyProxyOptions{Upstream: u}, nil)
+		status, body, _ := askKeyProxy(t, d, "GET", "/", map[string]string{"x-api-key": placeholder})
 		if status != http.StatusBadGateway || !strings.Contains(body, "does not answer") || strings.Contains(body, realKey) {
 			t.Errorf("%s: %d %q, want 502", name, status, body)
 		}
 	}
-	unreadable := door(t, egress.KeyProxyOptions{Upstream: down, Proxy: egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://user:hunter22@[::1"}))}, nil)
-	if status, body, _ := knock(t, unreadable, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusBadGateway || strings.Contains(body, "hunter22") {
+	unreadable := keyProxy(t, egress.KeyProxyOptions{Upstream: down, Proxy: egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://user:hunter22@[::1"}))}, nil)
+	if status, body, _ := askKeyProxy(t, unreadable, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusBadGateway || strings.Contains(body, "hunter22") {
 		t.Errorf("an unreadable proxy: %d %q", status, body)
 	}
-	d := door(t, egress.KeyProxyOptions{Transport: failing{}, Upstream: down}, nil)
-	if _, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); strings.Contains(body, realKey) {
+	d := keyProxy(t, egress.KeyProxyOptions{Transport: failing{}, Upstream: down}, nil)
+	if _, body, _ := askKeyProxy(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); strings.Contains(body, realKey) {
 		t.Errorf("an error tells the key: %q", body)
 	}
 }
@@ -177,7 +177,7 @@ func (failing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // The API is reached by HTTP/2, and through the machine's own proxy.
-func TestDoorWays(t *testing.T) {
+func TestKeyProxyTransports(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
 	s.EnableHTTP2 = true
@@ -187,40 +187,40 @@ func TestDoorWays(t *testing.T) {
 	transport := s.Client().Transport.(*http.Transport).Clone()
 	transport.ForceAttemptHTTP2 = true
 	transport.TLSClientConfig = &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
-	d := door(t, egress.KeyProxyOptions{Upstream: u, Transport: transport}, nil)
-	if status, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); status != 200 || body != "HTTP/2.0" {
+	d := keyProxy(t, egress.KeyProxyOptions{Upstream: u, Transport: transport}, nil)
+	if status, body, _ := askKeyProxy(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); status != 200 || body != "HTTP/2.0" {
 		t.Errorf("%d %q, want HTTP/2.0", status, body)
 	}
 
 	co := newCompany(t, echo(t))
 	proxy := egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://" + strings.Replace(companyLogin, " ", "%20", 1) + "@" + co.address}))
 	far, _ := url.Parse("http://api.example")
-	d = door(t, egress.KeyProxyOptions{Upstream: far, Proxy: proxy}, nil)
-	if status, body, _ := knock(t, d, "GET", "/v1", map[string]string{"x-api-key": placeholder}); status != 200 || body != "from" {
+	d = keyProxy(t, egress.KeyProxyOptions{Upstream: far, Proxy: proxy}, nil)
+	if status, body, _ := askKeyProxy(t, d, "GET", "/v1", map[string]string{"x-api-key": placeholder}); status != 200 || body != "from" {
 		t.Errorf("through the machine's proxy: %d %q", status, body)
 	}
 }
 
-func TestDoorCloses(t *testing.T) {
+func TestKeyProxyCloses(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
 	defer close(hang)
 	asked := make(chan struct{})
 	s := listen(t, func(net.Conn) { asked <- struct{}{}; <-hang })
 	u, _ := url.Parse("http://" + s)
-	d := door(t, egress.KeyProxyOptions{Upstream: u}, nil)
-	c := guest(t, strings.TrimPrefix(d.URL(), "http://"))
+	d := keyProxy(t, egress.KeyProxyOptions{Upstream: u}, nil)
+	c := dial(t, strings.TrimPrefix(d.URL(), "http://"))
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", placeholder)
 	<-asked
 	d.Close()
 	if _, err := io.ReadAll(c); err != nil {
 		if network, ok := err.(net.Error); ok && network.Timeout() {
-			t.Error("a request outlived the door")
+			t.Error("a request outlived the key proxy")
 		}
 	}
 }
 
-func TestDoorOptions(t *testing.T) {
+func TestKeyProxyOptions(t *testing.T) {
 	t.Parallel()
 	good := func() egress.KeyProxyOptions {
 		u, _ := url.Parse("https://api.example.com/v1")

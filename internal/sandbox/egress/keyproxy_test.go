@@ -19,8 +19,8 @@ const (
 	placeholder = "ralph-placeholder-0123456789"
 )
 
-// door opens one before a server.
-func door(t *testing.T, o egress.KeyProxyOptions, h http.HandlerFunc) *egress.KeyProxy {
+// keyProxy starts one in front of a server.
+func keyProxy(t *testing.T, o egress.KeyProxyOptions, h http.HandlerFunc) *egress.KeyProxy {
 	t.Helper()
 	if h != nil {
 		s := httptest.NewServer(h)
@@ -48,8 +48,8 @@ func door(t *testing.T, o egress.KeyProxyOptions, h http.HandlerFunc) *egress.Ke
 	return d
 }
 
-// knock asks a door, and gives status, body and head.
-func knock(t *testing.T, d *egress.KeyProxy, method, path string, fields map[string]string) (int, string, http.Header) {
+// askKeyProxy sends a request, and returns status, body and head of the answer.
+func askKeyProxy(t *testing.T, d *egress.KeyProxy, method, path string, fields map[string]string) (int, string, http.Header) {
 	t.Helper()
 	r, err := http.NewRequest(method, d.URL()+path, strings.NewReader("body"))
 	if err != nil {
@@ -72,7 +72,7 @@ func knock(t *testing.T, d *egress.KeyProxy, method, path string, fields map[str
 	return response.StatusCode, string(body), response.Header
 }
 
-func TestDoorAddsTheKey(t *testing.T) {
+func TestKeyProxyAddsTheKey(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ header, scheme, sent, want string }{
 		{"x-api-key", "", placeholder, realKey},
@@ -82,13 +82,13 @@ func TestDoorAddsTheKey(t *testing.T) {
 	} {
 		var got *http.Request
 		var body []byte
-		d := door(t, egress.KeyProxyOptions{Header: c.header, Scheme: c.scheme, Upstream: &url.URL{Path: "/base/"}}, func(w http.ResponseWriter, r *http.Request) {
+		d := keyProxy(t, egress.KeyProxyOptions{Header: c.header, Scheme: c.scheme, Upstream: &url.URL{Path: "/base/"}}, func(w http.ResponseWriter, r *http.Request) {
 			got = r
 			body, _ = io.ReadAll(r.Body)
 			w.WriteHeader(http.StatusTeapot)
 			io.WriteString(w, "answer")
 		})
-		status, text, _ := knock(t, d, "POST", "/v1/messages?beta=true&key=mine&page_token=3", map[string]string{c.header: c.sent, "anthropic-beta": "x"})
+		status, text, _ := askKeyProxy(t, d, "POST", "/v1/messages?beta=true&key=mine&page_token=3", map[string]string{c.header: c.sent, "anthropic-beta": "x"})
 		if status != http.StatusTeapot || text != "answer" {
 			t.Errorf("%s: %d %q", c.header, status, text)
 		}
@@ -96,15 +96,15 @@ func TestDoorAddsTheKey(t *testing.T) {
 			t.Errorf("%s: the API got %v %v %q", c.header, got.URL, got.Header, body)
 		}
 		if got.Host == strings.TrimPrefix(d.URL(), "http://") || got.Header.Get("X-Forwarded-For") != "" {
-			t.Errorf("%s: Host %q, header %v: want the API's, and nothing of the door", c.header, got.Host, got.Header)
+			t.Errorf("%s: Host %q, header %v: want the API's, and nothing of the key proxy", c.header, got.Host, got.Header)
 		}
 	}
 }
 
-func TestDoorIsForTheAgentAlone(t *testing.T) {
+func TestKeyProxyIsForTheAgentAlone(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	d := door(t, egress.KeyProxyOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
+	d := keyProxy(t, egress.KeyProxyOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
 	for name, fields := range map[string]map[string]string{
 		"no key":                  {},
 		"another key":             {"x-api-key": "sk-ant-somebody-elses"},
@@ -118,20 +118,20 @@ func TestDoorIsForTheAgentAlone(t *testing.T) {
 		"as a password":           {"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("x:"+placeholder))},
 		"a WebSocket without one": {"Upgrade": "websocket", "Connection": "Upgrade"},
 	} {
-		if status, body, _ := knock(t, d, "GET", "/v1/models", fields); status != http.StatusUnauthorized || strings.Contains(body, placeholder) {
+		if status, body, _ := askKeyProxy(t, d, "GET", "/v1/models", fields); status != http.StatusUnauthorized || strings.Contains(body, placeholder) {
 			t.Errorf("%s: %d %q, want 401", name, status, body)
 		}
 	}
 	if asked != 0 {
 		t.Errorf("the API was asked %d times", asked)
 	}
-	other := door(t, egress.KeyProxyOptions{Placeholder: "ralph-another-placeholder"}, func(http.ResponseWriter, *http.Request) {})
-	if status, _, _ := knock(t, other, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusUnauthorized {
+	other := keyProxy(t, egress.KeyProxyOptions{Placeholder: "ralph-another-placeholder"}, func(http.ResponseWriter, *http.Request) {})
+	if status, _, _ := askKeyProxy(t, other, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusUnauthorized {
 		t.Errorf("another run's placeholder: %d, want 401", status)
 	}
 }
 
-func TestDoorMakesPlaceholders(t *testing.T) {
+func TestKeyProxyMakesPlaceholders(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 3 {
@@ -153,10 +153,10 @@ func TestDoorMakesPlaceholders(t *testing.T) {
 
 // Nobody hands what he read to another account, with a key of his own, through
 // the address that is allowed.
-func TestDoorTakesOutOtherKeys(t *testing.T) {
+func TestKeyProxyTakesOutOtherKeys(t *testing.T) {
 	t.Parallel()
 	var got http.Header
-	d := door(t, egress.KeyProxyOptions{Header: "x-api-key"}, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
+	d := keyProxy(t, egress.KeyProxyOptions{Header: "x-api-key"}, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	names := []string{
 		"Authorization", "Proxy-Authorization", "Cookie", "X-Goog-Api-Key", "Api-Key", "Api_key", "X_Api_Key", "X-Auth-Token", "X-Amz-Security-Token",
 		"Ocp-Apim-Subscription-Key", "X-Forwarded-Authorization", "X-Auth-Key", "X-Auth-Email", "X-Access-Key", "Forwarded", "X-Forwarded-For", "X-Original-URL",
@@ -165,7 +165,7 @@ func TestDoorTakesOutOtherKeys(t *testing.T) {
 	for _, name := range names {
 		fields[name] = "sk-somebody-elses"
 	}
-	if status, body, _ := knock(t, d, "GET", "/", fields); status != 200 {
+	if status, body, _ := askKeyProxy(t, d, "GET", "/", fields); status != 200 {
 		t.Fatalf("%d %q", status, body)
 	}
 	for name, values := range got {
@@ -178,10 +178,10 @@ func TestDoorTakesOutOtherKeys(t *testing.T) {
 	}
 }
 
-func TestDoorEndpoints(t *testing.T) {
+func TestKeyProxyEndpoints(t *testing.T) {
 	t.Parallel()
 	asked := ""
-	d := door(t, egress.KeyProxyOptions{
+	d := keyProxy(t, egress.KeyProxyOptions{
 		Endpoints: []string{"POST /v1/messages", "POST /v1/messages/count_tokens", "GET /models", "GET /models/{name}", "POST /models/{name}:generate"},
 		Upstream:  &url.URL{Path: "/base"},
 	}, func(_ http.ResponseWriter, r *http.Request) { asked = r.Method + " " + r.RequestURI })
@@ -217,10 +217,10 @@ func TestDoorEndpoints(t *testing.T) {
 }
 
 // No server is told of another method than the one that was looked at.
-func TestDoorRefusesOtherMethods(t *testing.T) {
+func TestKeyProxyRefusesOtherMethods(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	d := door(t, egress.KeyProxyOptions{Endpoints: []string{"POST /v1/messages"}}, func(http.ResponseWriter, *http.Request) { asked++ })
+	d := keyProxy(t, egress.KeyProxyOptions{Endpoints: []string{"POST /v1/messages"}}, func(http.ResponseWriter, *http.Request) { asked++ })
 	for _, name := range []string{
 		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Method", "X-HTTP-Verb", "X_HTTP_Method_Override", "x_http_method", "HTTP-Method-Override", "X-Http_Method-override", "_method",
 	} {
@@ -234,10 +234,10 @@ func TestDoorRefusesOtherMethods(t *testing.T) {
 	}
 }
 
-func TestDoorIsNoProxy(t *testing.T) {
+func TestKeyProxyIsNoProxy(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	d := door(t, egress.KeyProxyOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
+	d := keyProxy(t, egress.KeyProxyOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
 	address := strings.TrimPrefix(d.URL(), "http://")
 	for _, line := range []string{"GET http://evil.example/", "CONNECT evil.example:443", "TRACE /", "OPTIONS *", "GET evil.example"} {
 		raw := fmt.Sprintf("%s HTTP/1.1\r\nHost: evil.example\r\nx-api-key: %s\r\n\r\n", line, placeholder)

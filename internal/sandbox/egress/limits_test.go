@@ -39,7 +39,7 @@ func TestManyConnections(t *testing.T) {
 		}
 	}
 	// one more waits until another ends
-	more := guest(t, p.Address())
+	more := dial(t, p.Address())
 	io.WriteString(more, "CONNECT a.example:8443 HTTP/1.1\r\nHost: x\r\n\r\n")
 	_ = more.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := more.Read(make([]byte, 1)); err == nil {
@@ -57,7 +57,7 @@ func TestSlowHead(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	p := w.start(t, egress.Options{HeaderTime: time.Second, Connections: 2}, "a.example")
-	silent, slow := guest(t, p.Address()), guest(t, p.Address())
+	silent, slow := dial(t, p.Address()), dial(t, p.Address())
 	go func() {
 		for {
 			if _, err := io.WriteString(slow, "X"); err != nil {
@@ -69,7 +69,7 @@ func TestSlowHead(t *testing.T) {
 	for name, c := range map[string]net.Conn{"silent": silent, "slow": slow} {
 		if _, err := io.ReadAll(c); err != nil {
 			if network, ok := err.(net.Error); ok && network.Timeout() {
-				t.Errorf("the %s guest still has its place", name)
+				t.Errorf("the %s client still has its place", name)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func TestHeadTooLarge(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	p := w.start(t, egress.Options{}, "a.example")
-	c := guest(t, p.Address())
+	c := dial(t, p.Address())
 	go func() {
 		io.WriteString(c, "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nX: ")
 		io.Copy(c, strings.NewReader(strings.Repeat("x", 1<<20)))
@@ -116,11 +116,11 @@ func TestCloseEndsEverything(t *testing.T) { //nolint:paralleltest // it counts 
 		t.Fatal(err)
 	}
 	waiting := []net.Conn{
-		guest(t, p.Address()),
+		dial(t, p.Address()),
 		connect(t, p, "a.example:443"),
-		guest(t, p.Address()),
-		guest(t, p.Address()),
-		guest(t, p.Address()),
+		dial(t, p.Address()),
+		dial(t, p.Address()),
+		dial(t, p.Address()),
 	}
 	io.WriteString(waiting[2], "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n")
 	io.WriteString(waiting[3], "CONNECT a.example:444 HTTP/1.1\r\nHost: a.example\r\n\r\n")
@@ -222,7 +222,7 @@ func TestPassword(t *testing.T) {
 	}
 	// pip shows it as others do, and before Python 3.12 in a CONNECT of HTTP/1.0 without a host.
 	for _, head := range []string{"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n", "CONNECT a.example:80 HTTP/1.0\r\n"} {
-		c := guest(t, p.Address())
+		c := dial(t, p.Address())
 		io.WriteString(c, head+"Proxy-Authorization: "+basic("ralph:"+password)+"\r\n\r\n")
 		status, err := bufio.NewReader(c).ReadString('\n')
 		if !strings.Contains(status, " 200 ") || err != nil {
@@ -260,7 +260,7 @@ func TestForwards(t *testing.T) {
 	if ports := p.Ports(); len(ports) != 3 || ports[1] != port || ports[2] != 6379 {
 		t.Errorf("Ports() = %v, want its own, %d and 6379", ports, port)
 	}
-	c := guest(t, fmt.Sprintf("127.0.0.1:%d", port))
+	c := dial(t, fmt.Sprintf("127.0.0.1:%d", port))
 	io.WriteString(c, "select 1")
 	c.CloseWrite()
 	if got, err := io.ReadAll(c); string(got) != "select 1" {
@@ -277,7 +277,7 @@ func TestForwardOfAnAddressThatMayNotBe(t *testing.T) {
 	port := freePort(t)
 	w.put("db.internal", "169.254.169.254", port, echo(t))
 	p := w.start(t, egress.Options{}, fmt.Sprintf("tcp://db.internal:%d", port))
-	c := guest(t, fmt.Sprintf("127.0.0.1:%d", port))
+	c := dial(t, fmt.Sprintf("127.0.0.1:%d", port))
 	if got, _ := io.ReadAll(c); len(got) > 0 || len(w.went()) > 0 {
 		t.Errorf("got %q, connections to %v", got, w.went())
 	}
@@ -315,13 +315,13 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// A connection that comes while the proxy or a door closes is closed with it, not when
+// A connection that comes while the proxy or a key proxy closes is closed with it, not when
 // the time for a head is over.
-func TestCloseWhileGuestsCome(t *testing.T) {
+func TestCloseWhileClientsConnect(t *testing.T) {
 	t.Parallel()
 	for range 30 {
 		p := newWorld().start(t, egress.Options{})
-		d := door(t, egress.KeyProxyOptions{Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}, nil)
+		d := keyProxy(t, egress.KeyProxyOptions{Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}, nil)
 		var coming sync.WaitGroup
 		begin := make(chan struct{})
 		for _, address := range []string{p.Address(), strings.TrimPrefix(d.URL(), "http://")} {

@@ -10,7 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/egress"
 )
 
-// Guests that open all the connections there are, send heads without end, or
+// Clients that open all the connections there are, send heads without end, or
 // never read what they asked for, cost a bounded amount of memory.
 func TestMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures the process
 	const many, most = 128, 32 << 20
@@ -23,7 +23,7 @@ func TestMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures th
 	p := w.start(t, egress.Options{}, "a.example")
 	before := heap()
 	for i := range many {
-		c := guest(t, p.Address())
+		c := dial(t, p.Address())
 		switch i % 4 {
 		case 0: // a head that does not end
 			io.WriteString(c, "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nX: ")

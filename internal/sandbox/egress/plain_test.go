@@ -71,7 +71,7 @@ func TestPlainRequestsInTunnel(t *testing.T) {
 					t.Fatal(err)
 				}
 				if body, err := io.ReadAll(response.Body); err != nil || string(body) != "answer" {
-					t.Errorf("the guest got %q, %v", body, err)
+					t.Errorf("the client got %q, %v", body, err)
 				}
 				_ = response.Body.Close()
 				got = append(got, <-asked)
@@ -190,7 +190,7 @@ func keepsHTTP(upgrade string) bool {
 }
 
 // A server that never answers a request for another protocol holds nothing up when its
-// guest leaves.
+// client leaves.
 func TestPlainUpgradeWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan bool, 1)
@@ -204,7 +204,7 @@ func TestPlainUpgradeWithoutAnswer(t *testing.T) {
 	_, _ = io.WriteString(c, "GET /ws HTTP/1.1\r\nHost: shared.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	<-asked
 	if rest, _ := io.ReadAll(c); len(rest) != 0 { // until the tunnel is idle for too long
-		t.Errorf("the guest got %q", rest)
+		t.Errorf("the client got %q", rest)
 	}
 	p.Close() // waits for all goroutines
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // An address that leads nowhere, as those of IPv6 on many a machine, does not keep a
-// guest from the next one.
+// client from the next one.
 func TestFirstAddressIsDead(t *testing.T) {
 	t.Parallel()
 	const dead = "2600::1"

@@ -121,7 +121,7 @@ func TestForge(t *testing.T) {
 		}
 		for _, host := range got {
 			if slices.Contains([]string{"api.github.com", "uploads.github.com", "gist.github.com"}, host) || strings.Contains(host, "*") {
-				t.Errorf("Forge(%q) has %s, where a guest could write", server, host)
+				t.Errorf("Forge(%q) has %s, where a sandboxed process could write", server, host)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func TestRequestIsWrittenAnew(t *testing.T) {
 		},
 	}
 	for _, c := range cases {
-		conn := guest(t, p.Address())
+		conn := dial(t, p.Address())
 		io.WriteString(conn, c.raw)
 		r := bufio.NewReader(conn)
 		response, err := http.ReadResponse(r, nil)
@@ -119,7 +119,7 @@ func TestRequestsOnOneConnection(t *testing.T) {
 	w := newWorld()
 	w.put("good.example", publicAddress, 80, web(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) }))
 	p := w.start(t, egress.Options{}, "good.example")
-	c := guest(t, p.Address())
+	c := dial(t, p.Address())
 	r := bufio.NewReader(c)
 	for i, host := range []string{"good.example", "good.example", "evil.example"} {
 		fmt.Fprintf(c, "GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n", host, host)

@@ -66,8 +66,8 @@ func fickle(t *testing.T, certificate tls.Certificate, goAway bool, asked *atomi
 	})
 }
 
-// What a server took nothing of is asked again, with all of it; the guest sees one answer.
-func TestDoorAsksAgainWhatWasNotTaken(t *testing.T) {
+// What a server took nothing of is asked again, with all of it; the client sees one answer.
+func TestKeyProxyAsksAgainWhatWasNotTaken(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(s.Close)
@@ -81,7 +81,7 @@ func TestDoorAsksAgainWhatWasNotTaken(t *testing.T) {
 			transport.TLSClientConfig = &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
 			t.Cleanup(transport.CloseIdleConnections)
 			u := &url.URL{Scheme: "https", Host: fickle(t, s.TLS.Certificates[0], goAway, &asked)}
-			d := door(t, egress.KeyProxyOptions{Upstream: u, Transport: transport}, nil)
+			d := keyProxy(t, egress.KeyProxyOptions{Upstream: u, Transport: transport}, nil)
 			for _, body := range []io.Reader{strings.NewReader(strings.Repeat("x", length)), io.LimitReader(zeros{}, length)} { // a length, and none
 				asked.Store(0)
 				r, _ := http.NewRequest("POST", d.URL()+"/v1/messages", body)

@@ -75,7 +75,7 @@ func TestTunnelEarlyBytes(t *testing.T) {
 	w := newWorld()
 	w.put("a.example", publicAddress, 8443, echo(t))
 	p := w.start(t, egress.Options{}, "a.example:8443")
-	c := guest(t, p.Address())
+	c := dial(t, p.Address())
 	io.WriteString(c, "CONNECT a.example:8443 HTTP/1.1\r\nHost: a.example:8443\r\n\r\nearly")
 	got := make([]byte, len("HTTP/1.1 200 Connection established\r\n\r\nearly"))
 	if _, err := io.ReadFull(c, got); err != nil || !strings.HasSuffix(string(got), "\r\n\r\nearly") {

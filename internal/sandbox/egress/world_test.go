@@ -135,8 +135,8 @@ func listen(t testing.TB, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// guest connects to the proxy.
-func guest(t testing.TB, address string) *net.TCPConn {
+// dial connects to a proxy.
+func dial(t testing.TB, address string) *net.TCPConn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -150,7 +150,7 @@ func guest(t testing.TB, address string) *net.TCPConn {
 // ask sends raw bytes and reads one answer.
 func ask(t testing.TB, address, raw string) (int, string) {
 	t.Helper()
-	c := guest(t, address)
+	c := dial(t, address)
 	if _, err := io.WriteString(c, raw); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func ask(t testing.TB, address, raw string) (int, string) {
 // connect opens a tunnel.
 func connect(t testing.TB, p *egress.Proxy, authority string) *net.TCPConn {
 	t.Helper()
-	c := guest(t, p.Address())
+	c := dial(t, p.Address())
 	fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority, authority)
 	const want = "HTTP/1.1 200 Connection established\r\n\r\n"
 	head := make([]byte, len(want))

@@ -12,5 +12,5 @@
 //	tcp://db.internal:5432     one port, reached without HTTP
 //	https://api.example.com/v1 port 443 of its host; the path plays no part
 //	!example.com               refused on every port, whatever else allows it; !example.com:80 on one
-//	*                          no wall
+//	*                          everything is allowed
 package hosts

@@ -37,28 +37,28 @@ func BenchmarkSpawn(b *testing.B) {
 		report(b, before)
 	})
 	b.Run("supervised", func(b *testing.B) { benchRun(b, discard, proc.Options{}) })
-	b.Run("guest", func(b *testing.B) { benchRun(b, discard, proc.Options{Identity: guest()}) })
-	b.Run("walled", func(b *testing.B) {
-		walls := confine.DefaultPolicy([]string{base}, nil)
-		benchRun(b, discard, proc.Options{Identity: guest(), Policy: &walls})
+	b.Run("another user", func(b *testing.B) { benchRun(b, discard, proc.Options{Identity: childUser()}) })
+	b.Run("restricted", func(b *testing.B) {
+		policy := confine.DefaultPolicy([]string{base}, nil)
+		benchRun(b, discard, proc.Options{Identity: childUser(), Policy: &policy})
 	})
-	b.Run("walled, network too", func(b *testing.B) {
-		walls := confine.DefaultPolicy([]string{base}, nil)
-		walls.Network, walls.Strict = &confine.Network{Sockets: []string{base}}, true
-		benchRun(b, discard, proc.Options{Identity: guest(), Policy: &walls})
+	b.Run("restricted, network too", func(b *testing.B) {
+		policy := confine.DefaultPolicy([]string{base}, nil)
+		policy.Network, policy.Strict = &confine.Network{Sockets: []string{base}}, true
+		benchRun(b, discard, proc.Options{Identity: childUser(), Policy: &policy})
 	})
 }
 
-// BenchmarkConnect is a connect of a guest's to a server of its own and back,
-// without the network wall and with it.
+// BenchmarkConnect is a connect of a sandboxed process to a server of its own and back,
+// without the network policy and with it.
 func BenchmarkConnect(b *testing.B) {
-	for _, walled := range []bool{false, true} {
-		b.Run(map[bool]string{false: "open", true: "walled"}[walled], func(b *testing.B) {
-			walls := confine.DefaultPolicy([]string{base}, []string{binary})
-			if walled {
-				walls.Network, walls.Strict = &confine.Network{}, true
+	for _, restricted := range []bool{false, true} {
+		b.Run(map[bool]string{false: "open", true: "restricted"}[restricted], func(b *testing.B) {
+			policy := confine.DefaultPolicy([]string{base}, []string{binary})
+			if restricted {
+				policy.Network, policy.Strict = &confine.Network{}, true
 			}
-			s, err := proc.Start(b.Context(), proc.Options{Identity: guest(), Policy: &walls, Env: []string{quickExit}})
+			s, err := proc.Start(b.Context(), proc.Options{Identity: childUser(), Policy: &policy, Env: []string{quickExit}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -81,9 +81,9 @@ func BenchmarkConnect(b *testing.B) {
 
 // BenchmarkSignal is what a call costs that acts on another process.
 func BenchmarkSignal(b *testing.B) {
-	for name, walls := range map[string]*confine.Policy{"open": nil, "walled": {ReadOnly: []string{"/"}}} {
+	for name, policy := range map[string]*confine.Policy{"open": nil, "restricted": {ReadOnly: []string{"/"}}} {
 		b.Run(name, func(b *testing.B) {
-			s, err := proc.Start(b.Context(), proc.Options{Policy: walls, Env: []string{quickExit}})
+			s, err := proc.Start(b.Context(), proc.Options{Policy: policy, Env: []string{quickExit}})
 			if err != nil {
 				b.Fatal(err)
 			}

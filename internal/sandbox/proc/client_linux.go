@@ -20,15 +20,15 @@ import (
 
 // client is our side of one sandbox-init.
 type client struct {
-	events   chan event
-	conn     *net.UnixConn
-	cmd      *exec.Cmd
-	exited   chan struct{} // closed when cmd has been waited for
-	complain *tailBuffer   // its standard error
-	maxProcs uint64
-	reaper   bool
-	refused  *refusals // nil: nobody wants to know
-	unwalled atomic.Pointer[string]
+	events       chan event
+	conn         *net.UnixConn
+	cmd          *exec.Cmd
+	exited       chan struct{} // closed when cmd has been waited for
+	complain     *tailBuffer   // its standard error
+	maxProcs     uint64
+	reaper       bool
+	refused      *refusals // nil: nobody wants to know
+	unrestricted atomic.Pointer[string]
 }
 
 func newClient(o Options) (*client, error) {
@@ -72,7 +72,7 @@ func newClient(o Options) (*client, error) {
 		return nil, err
 	}
 	go func() { _ = c.cmd.Wait(); close(c.exited) }()
-	body, err := encode(setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize})
+	body, err := setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
 	if err == nil {
 		err = send(c.conn, frameSetup, body)
 	}
@@ -133,7 +133,7 @@ func (c *client) read() {
 		switch f.kind {
 		case frameOpen:
 			reason := string(f.body)
-			c.unwalled.Store(&reason)
+			c.unrestricted.Store(&reason)
 		case frameRefused:
 			address, reason, _ := strings.Cut(string(f.body), "\x00")
 			c.refused.add(address, reason)
@@ -158,18 +158,15 @@ func (c *client) read() {
 
 // openNetwork is why there is no network restriction although it was asked for.
 func (c *client) openNetwork() string {
-	if reason := c.unwalled.Load(); reason != nil {
+	if reason := c.unrestricted.Load(); reason != nil {
 		return *reason
 	}
 	return ""
 }
 
 func (c *client) start(j job, child [3]*os.File) error {
-	if err := j.checkNUL(); err != nil {
-		return err
-	}
 	j.MaxProcs = c.maxProcs
-	body, err := encode(j)
+	body, err := j.encode()
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type client struct {
 	linger bool
 	kill   *time.Timer
 
-	unwalled string
+	unrestricted string
 }
 
 func newClient(o Options) (*client, error) {
@@ -37,7 +37,7 @@ func newClient(o Options) (*client, error) {
 	closeOnExec()
 	c := &client{events: make(chan event, 4)}
 	if o.Policy != nil && o.Policy.Network != nil {
-		_, c.unwalled = confine.NetworkAvailable()
+		_, c.unrestricted = confine.NetworkAvailable()
 	}
 	return c, nil
 }
@@ -126,7 +126,7 @@ func (c *client) killGroup() {
 	}
 }
 
-func (c *client) openNetwork() string { return c.unwalled }
+func (c *client) openNetwork() string { return c.unrestricted }
 
 func (c *client) abandon(reason error) error {
 	c.killGroup()

@@ -25,7 +25,7 @@ func (in *supervised) fork(j job, fds []int) (pid int, err error) {
 	if in.policy == nil {
 		return forkLimited(j, &attr)
 	}
-	reserveThreads() // a walled start uses one up
+	reserveThreads() // a restricted start uses one up
 	in.notifier, err = confine.Behind(*in.policy, func() (err error) {
 		pid, err = forkLimited(j, &attr)
 		return err

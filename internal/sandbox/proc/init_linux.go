@@ -177,8 +177,7 @@ func (in *supervised) obey(f frame) {
 // setUp takes what all children have in common. Its error must never mean: start
 // them without.
 func (in *supervised) setUp(body []byte) error {
-	var s setup
-	err := decode(body, &s)
+	s, err := decodeSetup(body)
 	if err != nil {
 		return err
 	}
@@ -205,8 +204,7 @@ func (in *supervised) setUp(body []byte) error {
 }
 
 func (in *supervised) start(f frame) {
-	var j job
-	err := decode(f.body, &j)
+	j, err := decodeJob(f.body)
 	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
 		err = errors.New("request out of order")
 	}

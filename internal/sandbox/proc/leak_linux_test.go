@@ -11,17 +11,17 @@ import (
 // It counts in a process of its own, where no other test runs.
 func TestRestartsLeaveNothing(t *testing.T) {
 	t.Parallel()
-	for _, walls := range []string{"open", "walled"} {
-		t.Run(walls, func(t *testing.T) {
+	for _, policy := range []string{"open", "restricted"} {
+		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			testRestarts(t, walls)
+			testRestarts(t, policy)
 		})
 	}
 }
 
-func testRestarts(t *testing.T, walls string) {
+func testRestarts(t *testing.T, policy string) {
 	mark := newMark()
-	cmd := exec.CommandContext(t.Context(), binary, "program", "restarts", mark, walls)
+	cmd := exec.CommandContext(t.Context(), binary, "program", "restarts", mark, policy)
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "MARK=" + mark, quickExit}
 	out, err := cmd.Output()
 	if err != nil {

@@ -174,12 +174,12 @@ func TestFloodWhileLingering(t *testing.T) {
 	wantNoSurvivor(t, mark)
 }
 
-// TestOwnerKilledWhileLingering covers 002-14: nothing outlives us.
-func TestOwnerKilledWhileLingering(t *testing.T) {
+// TestHostKilledWhileLingering covers 002-14: nothing outlives us.
+func TestHostKilledWhileLingering(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	cmd, _ := ownerCommand(t, mark, ownerSpec{
-		Identity: guest(),
+	cmd, _ := hostCommand(t, mark, hostSpec{
+		Identity: childUser(),
 		Argv:     program("escapes", mark).Argv,
 		Limits:   proc.Limits{Grace: 50 * time.Millisecond},
 		Linger:   time.Hour,
@@ -191,19 +191,19 @@ func TestOwnerKilledWhileLingering(t *testing.T) {
 	}
 	<-lingers.seen
 	if n := len(marked(mark)); n < 8 {
-		t.Errorf("%d marked processes run, want the owner and those that were left", n)
+		t.Errorf("%d marked processes run, want the host process and those that were left", n)
 	}
 	_ = cmd.Process.Signal(syscall.SIGKILL)
 	_ = cmd.Wait()
-	poll(t, "what lingers below a killed owner to be gone", func() bool { return len(marked(mark)) == 0 })
+	poll(t, "what lingers below a killed host process to be gone", func() bool { return len(marked(mark)) == 0 })
 }
 
-func TestLingerInsideWalls(t *testing.T) {
+func TestLingerInTheSandbox(t *testing.T) {
 	t.Parallel()
 	if abi, reason := confine.Available(); abi == 0 {
-		t.Logf("no walls here: %v", reason)
+		t.Logf("no Landlock here: %v", reason)
 	}
-	r := newRoom(t)
+	r := newSandbox(t)
 	s := start(t, r.options)
 	mark := newMark()
 	ready := filepath.Join(r.work, "ready")

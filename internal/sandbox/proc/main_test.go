@@ -73,15 +73,15 @@ func copyFile(to, from string) error {
 	return out.Close()
 }
 
-// guest is who children run as: another user when we may, else our own.
-func guest() confine.Identity {
+// childUser is who children run as: another user when we may, else our own.
+func childUser() confine.Identity {
 	if os.Geteuid() == 0 {
 		return confine.Identity{UID: 1001, GID: 1001}
 	}
 	return confine.Identity{}
 }
 
-// place makes a directory that belongs to the guest.
+// place makes a directory that belongs to the user of the children.
 func place(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(base, name+"-")
@@ -94,7 +94,7 @@ func place(t *testing.T, name string) string {
 
 func give(t *testing.T, path string) {
 	t.Helper()
-	if id := guest(); !id.IsZero() {
+	if id := childUser(); !id.IsZero() {
 		if err := os.Chown(path, id.UID, id.GID); err != nil {
 			t.Fatal(err)
 		}

@@ -10,13 +10,13 @@ import (
 const gigabyte = 1 << 30
 
 // TestFloodWithAStalledWriter: the child writes a gigabyte although nobody
-// takes a byte until it has, nothing is lost, and the owner stays small.
+// takes a byte until it has, nothing is lost, and the host process stays small.
 func TestFloodWithAStalledWriter(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
 	file := filepath.Join(place(t, "flood"), "done")
-	cmd, said := ownerCommand(t, mark, ownerSpec{
-		Identity: guest(),
+	cmd, said := hostCommand(t, mark, hostSpec{
+		Identity: childUser(),
 		Argv:     program("floods", mark, strconv.Itoa(gigabyte), file).Argv,
 		BlockOn:  file,
 	})
@@ -32,8 +32,8 @@ func TestFloodWithAStalledWriter(t *testing.T) {
 func TestFloodWithASlowWriter(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	cmd, said := ownerCommand(t, mark, ownerSpec{
-		Identity: guest(),
+	cmd, said := hostCommand(t, mark, hostSpec{
+		Identity: childUser(),
 		Argv:     program("floods", mark, strconv.Itoa(gigabyte/4)).Argv,
 		Slow:     500 * time.Microsecond,
 	})
@@ -44,9 +44,9 @@ func TestFloodWithASlowWriter(t *testing.T) {
 	wantSmall(t, got)
 }
 
-func wantSmall(t *testing.T, got ownerSaid) {
+func wantSmall(t *testing.T, got hostSaid) {
 	t.Helper()
-	t.Logf("peak memory of the owner: %d MiB", got.PeakRSS>>20)
+	t.Logf("peak memory of the host process: %d MiB", got.PeakRSS>>20)
 	limit := int64(32 << 20)
 	if raceEnabled {
 		limit *= 3 // the detector's own shadow

@@ -19,11 +19,11 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// wantNetwork skips a test where the kernel has no network wall, with its reason.
+// wantNetwork skips a test where the kernel cannot restrict the network, with its reason.
 func wantNetwork(t *testing.T) {
 	t.Helper()
 	if ok, reason := confine.NetworkAvailable(); !ok {
-		t.Skip("no network wall here: " + reason)
+		t.Skip("no network restriction here: " + reason)
 	}
 }
 
@@ -79,15 +79,15 @@ func (r *refusals) all() []string {
 	return slices.Clone(r.list)
 }
 
-// net is a room whose walls leave the network to what the spec allows.
-func (r *room) network(n confine.Network) {
+// network leaves the sandbox what the spec allows of the network.
+func (r *sandbox) network(n confine.Network) {
 	r.options.Policy.Network = &n
 }
 
-func TestNetworkWall(t *testing.T) {
+func TestNetworkPolicy(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
-	r := newRoom(t)
+	r := newSandbox(t)
 	forbidden, came := tcpListener(t)
 	proxy, _ := tcpListener(t)
 	named, _ := tcpListener(t)
@@ -181,11 +181,11 @@ func TestNetworkWall(t *testing.T) {
 	}
 }
 
-// guestSays runs a program behind the network wall and returns its result.
-func guestSays(t *testing.T, n confine.Network, refused func(address, reason string), name string, args ...string) string {
+// sandboxed runs a program under a network policy and returns its result.
+func sandboxed(t *testing.T, n confine.Network, refused func(address, reason string), name string, args ...string) string {
 	t.Helper()
 	wantNetwork(t)
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.network(n)
 	r.options.Refused = refused
 	c := program(name, newMark(), args...)
@@ -199,12 +199,12 @@ func guestSays(t *testing.T, n confine.Network, refused func(address, reason str
 	return out.String()
 }
 
-// A server of somebody else that begins to listen after the guest was started is as
+// A server of somebody else that begins to listen after the sandboxed process was started is as
 // far out of its reach as one that was there before.
 func TestServersThatStartLater(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.network(confine.Network{})
 	var told refusals
 	r.options.Refused = told.add
@@ -228,7 +228,7 @@ func TestServersThatStartLater(t *testing.T) {
 	}()
 	lines := bufio.NewScanner(ready)
 	if !lines.Scan() || lines.Text() != "ready" {
-		t.Fatalf("the guest said %q, %v", lines.Text(), <-done)
+		t.Fatalf("the sandboxed process said %q, %v", lines.Text(), <-done)
 	}
 	later, came := tcpListener(t)
 	fmt.Fprintln(to, later)
@@ -244,15 +244,15 @@ func TestServersThatStartLater(t *testing.T) {
 	}
 }
 
-func TestGrandchildrenAreBehindTheWallToo(t *testing.T) {
+func TestGrandchildrenAreRestrictedToo(t *testing.T) {
 	t.Parallel()
 	forbidden, came := tcpListener(t)
 	proxy, _ := tcpListener(t)
 	n := confine.Network{Proxies: []netip.AddrPort{proxy}}
-	if got := trimResult(guestSays(t, n, nil, "network-grandchild", forbidden.String())); got != "EACCES" || came.Load() != 0 {
+	if got := trimResult(sandboxed(t, n, nil, "network-grandchild", forbidden.String())); got != "EACCES" || came.Load() != 0 {
 		t.Errorf("a grandchild's connect = %q, want EACCES", got)
 	}
-	if got := trimResult(guestSays(t, n, nil, "network-grandchild", proxy.String())); got != "ok" {
+	if got := trimResult(sandboxed(t, n, nil, "network-grandchild", proxy.String())); got != "ok" {
 		t.Errorf("a grandchild's connect to the proxy = %q, want ok", got)
 	}
 }
@@ -262,7 +262,7 @@ func TestHiddenMemory(t *testing.T) {
 	t.Parallel()
 	proxy, came := tcpListener(t)
 	var told refusals
-	got := trimResult(guestSays(t, confine.Network{Proxies: []netip.AddrPort{proxy}}, told.add, "network-hides", proxy.String()))
+	got := trimResult(sandboxed(t, confine.Network{Proxies: []netip.AddrPort{proxy}}, told.add, "network-hides", proxy.String()))
 	if got != "EACCES" || came.Load() != 0 || len(told.all()) != 1 {
 		t.Errorf("connect of a program that hides its memory = %q, told %q, want EACCES, told once", got, told.all())
 	}
@@ -271,7 +271,7 @@ func TestHiddenMemory(t *testing.T) {
 func TestForeignArchitecture(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.network(confine.Network{})
 	c := program("network-int80", newMark())
 	var out strings.Builder
@@ -294,7 +294,7 @@ func TestAddressesThatAreRaced(t *testing.T) {
 	t.Parallel()
 	forbidden, came := tcpListener(t)
 	allowed, reached := tcpListener(t)
-	out := guestSays(t, confine.Network{Proxies: []netip.AddrPort{allowed}}, nil, "network-race", forbidden.String(), allowed.String())
+	out := sandboxed(t, confine.Network{Proxies: []netip.AddrPort{allowed}}, nil, "network-race", forbidden.String(), allowed.String())
 	var count map[string]int
 	if err := json.Unmarshal([]byte(out), &count); err != nil {
 		t.Fatalf("it said %q: %v", out, err)
@@ -310,7 +310,7 @@ func TestAddressesThatAreRaced(t *testing.T) {
 
 func TestManyConnects(t *testing.T) {
 	t.Parallel()
-	out := guestSays(t, confine.Network{}, nil, "network-many")
+	out := sandboxed(t, confine.Network{}, nil, "network-many")
 	var count map[string]int
 	if err := json.Unmarshal([]byte(out), &count); err != nil || count["ok"] != 1000 {
 		t.Errorf("a thousand connects = %q, %v, want all of them ok", out, err)
@@ -322,7 +322,7 @@ func TestManyConnects(t *testing.T) {
 func TestCallersThatDieInTheMiddle(t *testing.T) {
 	t.Parallel()
 	proxy, _ := tcpListener(t)
-	out := guestSays(t, confine.Network{Proxies: []netip.AddrPort{proxy}}, nil, "network-dies", proxy.String())
+	out := sandboxed(t, confine.Network{Proxies: []netip.AddrPort{proxy}}, nil, "network-dies", proxy.String())
 	if got := trimResult(out); got != "ok" {
 		t.Errorf("a connect beside them = %q, want ok", got)
 	}
@@ -333,7 +333,7 @@ func TestCallersThatDieInTheMiddle(t *testing.T) {
 func TestRefusedFlood(t *testing.T) {
 	t.Parallel()
 	var told refusals
-	guestSays(t, confine.Network{}, told.add, "network-floods")
+	sandboxed(t, confine.Network{}, told.add, "network-floods")
 	if n := len(told.all()); n == 0 || n > 256 {
 		t.Errorf("Refused was told of %d addresses, want 256 at most", n)
 	}
@@ -344,7 +344,7 @@ func TestRefusedFlood(t *testing.T) {
 func TestOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.network(confine.Network{})
 	r.options.Policy.Strict = true
 	s := start(t, r.options)
@@ -359,13 +359,13 @@ func TestOneAfterAnother(t *testing.T) {
 	}
 }
 
-// TestNestedWalls: where somebody else watches system calls already there is no
-// second wall. Strict walls refuse, others say so.
-func TestNestedWalls(t *testing.T) {
+// TestNestedNotifiers: where somebody else watches system calls already there is no
+// second notifier. A strict policy refuses, others say so.
+func TestNestedNotifiers(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
 	for _, strict := range []bool{false, true} {
-		out := guestSays(t, confine.Network{}, nil, "network-nested", fmt.Sprint(strict))
+		out := sandboxed(t, confine.Network{}, nil, "network-nested", fmt.Sprint(strict))
 		var said [3]string
 		if err := json.Unmarshal([]byte(out), &said); err != nil {
 			t.Fatalf("it said %q: %v", out, err)
@@ -380,14 +380,14 @@ func TestNestedWalls(t *testing.T) {
 	}
 }
 
-// TestForkLoopBehindWalls: a guest that takes every process it may have does not
-// keep the gate, nor the next start, from the threads they need. It is not
+// TestForkLoopInTheSandbox: a sandboxed process that takes every process it may have does not
+// keep the notifier, nor the next start, from the threads they need. It is not
 // parallel: as our own user, each fork loop takes what the other may have.
-func TestForkLoopBehindWalls(t *testing.T) {
+func TestForkLoopInTheSandbox(t *testing.T) {
 	wantNetwork(t)
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.network(confine.Network{})
-	id, running := loneGuest()
+	id, running := loneUser()
 	r.options.Identity, r.options.MaxProcs = id, uint64(300+running)
 	s := start(t, r.options)
 	mark := newMark()
@@ -405,13 +405,13 @@ func TestForkLoopBehindWalls(t *testing.T) {
 	}
 }
 
-// TestRefusedThatBlocks: an owner that does not listen holds up nobody.
+// TestRefusedThatBlocks: a host process that does not listen holds up nobody.
 func TestRefusedThatBlocks(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	begin := time.Now()
-	guestSays(t, confine.Network{}, func(string, string) { <-release }, "network-connects", "192.0.2.1:443")
+	sandboxed(t, confine.Network{}, func(string, string) { <-release }, "network-connects", "192.0.2.1:443")
 	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("Run() took %v, want it to go on after a second", took)
 	}

@@ -26,9 +26,9 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// netSpec is what the guests below are told: addresses of the test's.
+// netSpec is what the programs below are told: addresses of the test's.
 type netSpec struct {
-	Forbidden, Proxy, Named netip.AddrPort // TCP; they listened before the guest started
+	Forbidden, Proxy, Named netip.AddrPort // TCP; they listened before the sandboxed process started
 	Inside, Outside         string         // unix sockets
 	Link                    string         // inside, to Outside
 	Seqpacket, Datagram     string         // inside
@@ -96,9 +96,9 @@ func init() {
 	}
 	programs["network-nested"] = func(args []string) int {
 		said := [3]string{}
-		walls := confine.DefaultPolicy([]string{"/tmp"}, nil)
-		walls.Strict, walls.Network = args[1] == "true", &confine.Network{}
-		s, err := proc.Start(context.Background(), proc.Options{Policy: &walls, Env: []string{quickExit}})
+		policy := confine.DefaultPolicy([]string{"/tmp"}, nil)
+		policy.Strict, policy.Network = args[1] == "true", &confine.Network{}
+		s, err := proc.Start(context.Background(), proc.Options{Policy: &policy, Env: []string{quickExit}})
 		if err == nil {
 			if _, err = s.Run(context.Background(), shell("true")); err == nil {
 				said[1], said[2] = s.OpenNetwork(), s.Unprotected()
@@ -596,7 +596,7 @@ func localBound() error {
 	return nil
 }
 
-// localManyOpen has more sockets than the gate holds on to.
+// localManyOpen has more sockets than the notifier holds on to.
 func localManyOpen() error {
 	to, stop, err := local()
 	if err != nil {

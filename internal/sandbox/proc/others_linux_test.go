@@ -13,12 +13,12 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-// neighbour is a process of the guest's user outside of the sandbox.
+// neighbour is a process of the children's user outside of the sandbox.
 func neighbour(t *testing.T) int {
 	t.Helper()
 	cmd := exec.Command(binary, "program", "waits", newMark())
 	cmd.Env = []string{quickExit}
-	if id := guest(); !id.IsZero() {
+	if id := childUser(); !id.IsZero() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(id.UID), Gid: uint32(id.GID)}}
 	}
 	stdin, err := cmd.StdinPipe()
@@ -59,7 +59,7 @@ func TestOtherProcesses(t *testing.T) {
 				want = "ENOSYS"
 			case kind != "own" && (what == "memory file" || what == "input" || what == "output"):
 				if abi == 0 {
-					continue // the file walls' work
+					continue // the work of Landlock
 				}
 				want = "EACCES"
 			case kind == "own" && !strings.Contains(what, "namespace"):
@@ -94,7 +94,7 @@ func TestServersOfAgents(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
 	for _, judges := range []bool{true, false} {
-		r := newRoom(t)
+		r := newSandbox(t)
 		r.network(confine.Network{Sockets: []string{r.tmp}})
 		r.options.SpillDir = r.outside
 		c := program("judge", newMark())
@@ -121,7 +121,7 @@ func TestServersOfAgents(t *testing.T) {
 
 func toolSays(t *testing.T, network *confine.Network, how string) (said map[string]string) {
 	t.Helper()
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.options.Policy.Network = network
 	r.options.SpillDir = r.outside
 	c := program("speaker", newMark(), strconv.Itoa(neighbour(t)), how)

@@ -15,20 +15,20 @@ import (
 )
 
 func init() {
-	stopOwner := func() {
-		owner, _ := strconv.Atoi(os.Getenv("OWNER"))
-		_ = syscall.Kill(owner, syscall.SIGSTOP)
+	stopHost := func() {
+		host, _ := strconv.Atoi(os.Getenv("HOST_PID"))
+		_ = syscall.Kill(host, syscall.SIGSTOP)
 	}
-	programs["stops-owner-at-the-end"] = func([]string) int {
+	programs["stops-host-at-the-end"] = func([]string) int {
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.SIGTERM)
 		<-c
-		stopOwner()
+		stopHost()
 		return 7
 	}
-	programs["stops-owner-and-exits"] = func([]string) int { stopOwner(); return 7 }
-	programs["stops-owner-and-talks"] = func([]string) int {
-		stopOwner()
+	programs["stops-host-and-exits"] = func([]string) int { stopHost(); return 7 }
+	programs["stops-host-and-talks"] = func([]string) int {
+		stopHost()
 		for range 80 {
 			fmt.Println("still here")
 			time.Sleep(50 * time.Millisecond)
@@ -37,10 +37,10 @@ func init() {
 	}
 }
 
-// TestOwnerPaused: an owner that did not run for a while, as in a machine that
+// TestHostPaused: a host process that did not run for a while, as in a machine that
 // was paused or behind Ctrl-Z, does not judge by the time that has passed before
 // it has heard what happened meanwhile.
-func TestOwnerPaused(t *testing.T) {
+func TestHostPaused(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		program string
@@ -49,9 +49,9 @@ func TestOwnerPaused(t *testing.T) {
 		pause   time.Duration // longer than the limit, or than a supervisor may take to answer
 		why     proc.Why
 	}{
-		{"stops-owner-at-the-end", proc.Limits{Grace: 500 * time.Millisecond}, 500 * time.Millisecond, 6 * time.Second, proc.Cancelled},
-		{"stops-owner-and-exits", proc.Limits{Time: 3 * time.Second}, 0, 4 * time.Second, proc.Exited},
-		{"stops-owner-and-talks", proc.Limits{Silence: 3 * time.Second}, 0, 4 * time.Second, proc.Exited},
+		{"stops-host-at-the-end", proc.Limits{Grace: 500 * time.Millisecond}, 500 * time.Millisecond, 6 * time.Second, proc.Cancelled},
+		{"stops-host-and-exits", proc.Limits{Time: 3 * time.Second}, 0, 4 * time.Second, proc.Exited},
+		{"stops-host-and-talks", proc.Limits{Silence: 3 * time.Second}, 0, 4 * time.Second, proc.Exited},
 	} {
 		t.Run(tc.program, func(t *testing.T) {
 			t.Parallel()
@@ -59,11 +59,11 @@ func TestOwnerPaused(t *testing.T) {
 				t.Skip("it pauses for seconds")
 			}
 			mark := newMark()
-			cmd, said := ownerCommand(t, mark, ownerSpec{Argv: program(tc.program, mark).Argv, Limits: tc.limits, Cancel: tc.cancel})
+			cmd, said := hostCommand(t, mark, hostSpec{Argv: program(tc.program, mark).Argv, Limits: tc.limits, Cancel: tc.cancel})
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			poll(t, "the owner to be stopped", func() bool { return stopped(cmd.Process.Pid) })
+			poll(t, "the host process to be stopped", func() bool { return stopped(cmd.Process.Pid) })
 			time.Sleep(tc.pause)
 			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
@@ -89,7 +89,7 @@ func TestSupervisorIsSlow(t *testing.T) {
 		t.Skip("it waits for seconds")
 	}
 	mark := newMark()
-	cmd, said := ownerCommand(t, mark, ownerSpec{
+	cmd, said := hostCommand(t, mark, hostSpec{
 		Argv:   program("stops-supervisor", mark).Argv,
 		Limits: proc.Limits{Time: time.Second, Grace: time.Millisecond},
 	})

@@ -46,9 +46,10 @@ func sameWriter(a, b io.Writer) (same bool) {
 	return a == b
 }
 
-// pipesOf makes the pipes of a command's input and output.
+// pipesOf makes the pipes of a command's input and output. Without restrictions on files
+// a name protects nothing.
 func (s *Supervisor) pipesOf(c Command) pipes {
-	if c.Speaks {
+	if c.Speaks && s.options.Policy != nil {
 		return pipesIn(s.spillDir)
 	}
 	return anonymous

@@ -54,7 +54,7 @@ func init() {
 		fmt.Println("stop:", syscall.Kill(os.Getppid(), syscall.SIGSTOP))
 		return sleep()
 	}
-	programs["owner"] = owner
+	programs["host"] = host
 	programs["restarts"] = restarts
 }
 
@@ -91,9 +91,9 @@ func forkLoop() {
 	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
-// ownerSpec is what the program owner does: start one supervisor as the only
+// hostSpec is what the program host does: start one supervisor as the only
 // one of its process, run one command, say how that went.
-type ownerSpec struct {
+type hostSpec struct {
 	Seal      bool
 	Identity  confine.Identity
 	Argv      []string
@@ -107,7 +107,7 @@ type ownerSpec struct {
 	Beside    bool          // another command runs beside it, for a second
 }
 
-type ownerSaid struct {
+type hostSaid struct {
 	Exit    proc.Exit
 	Err     string
 	Lost    bool
@@ -119,13 +119,13 @@ type ownerSaid struct {
 	Environ []string
 }
 
-func owner(args []string) int {
-	var spec ownerSpec
+func host(args []string) int {
+	var spec hostSpec
 	if err := json.Unmarshal([]byte(args[1]), &spec); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	var said ownerSaid
+	var said hostSaid
 	if os.Getpid() == 1 {
 		if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 			said.Err = err.Error()
@@ -149,7 +149,7 @@ func owner(args []string) int {
 		w.echo = os.Stderr
 	}
 	c := proc.Command{
-		Argv: spec.Argv, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "OWNER=" + strconv.Itoa(os.Getpid()), quickExit},
+		Argv: spec.Argv, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "HOST_PID=" + strconv.Itoa(os.Getpid()), quickExit},
 		Stdout: w, Stderr: w, Limits: spec.Limits,
 	}
 	if spec.Linger > 0 {
@@ -189,7 +189,7 @@ func owner(args []string) int {
 	return say(said)
 }
 
-func say(said ownerSaid) int {
+func say(said hostSaid) int {
 	_ = json.NewEncoder(os.Stdout).Encode(said)
 	return 0
 }
@@ -237,12 +237,12 @@ func threadsOf(uid int) (n int) {
 		if err != nil {
 			continue
 		}
-		var owner, threads int
+		var uidOfFile, threads int
 		_, rest, _ := strings.Cut(string(status), "\nUid:")
-		_, _ = fmt.Sscan(rest, &owner)
+		_, _ = fmt.Sscan(rest, &uidOfFile)
 		_, rest, _ = strings.Cut(string(status), "\nThreads:")
 		_, _ = fmt.Sscan(rest, &threads)
-		if owner == uid {
+		if uidOfFile == uid {
 			n += threads
 		}
 	}
@@ -271,10 +271,10 @@ func holds() held {
 // says what it held before and after. The first runs fill pools.
 func restarts(args []string) int {
 	o := proc.Options{Reaper: true, Env: []string{quickExit}}
-	if args[1] == "walled" {
-		walls := confine.DefaultPolicy(nil, nil)
-		walls.Network = &confine.Network{Sockets: []string{"/tmp"}}
-		o.Policy, o.Refused, o.Memory = &walls, func(string, string) {}, 1<<40
+	if args[1] == "restricted" {
+		policy := confine.DefaultPolicy(nil, nil)
+		policy.Network = &confine.Network{Sockets: []string{"/tmp"}}
+		o.Policy, o.Refused, o.Memory = &policy, func(string, string) {}, 1<<40
 	}
 	s, err := proc.Start(context.Background(), o)
 	if err != nil {

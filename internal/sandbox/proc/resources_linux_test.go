@@ -100,7 +100,7 @@ func TestMemoryOfTheTree(t *testing.T) {
 			mark := newMark()
 			c := program("hogs", mark, tc.mib, tc.processes)
 			c.Limits = proc.Limits{Time: time.Minute, Grace: time.Hour}
-			s := start(t, proc.Options{Identity: guest(), Memory: tc.limit})
+			s := start(t, proc.Options{Identity: childUser(), Memory: tc.limit})
 			exit, err := s.Run(t.Context(), c)
 			if err != nil || exit.Why != proc.OverMemory || exit.Signal != syscall.SIGKILL {
 				t.Errorf("Run() = %+v, %v, want killed, over its memory limit", exit, err)
@@ -122,7 +122,7 @@ func TestMemoryOfWhoSpawns(t *testing.T) {
 		limit = 1 << 30 // the detector's own shadow
 	}
 	c := program("spawns", newMark(), "96")
-	exit, err := start(t, proc.Options{Identity: guest(), Memory: limit}).Run(t.Context(), c)
+	exit, err := start(t, proc.Options{Identity: childUser(), Memory: limit}).Run(t.Context(), c)
 	if err != nil || exit.Why != proc.Exited || exit.Code != 0 {
 		t.Errorf("Run() = %+v, %v, want code 0", exit, err)
 	}
@@ -145,7 +145,7 @@ func TestMappedFilesAreNoMemory(t *testing.T) {
 		t.Skip("files are memory here")
 	}
 	c := program("maps", newMark(), file)
-	o := proc.Options{Identity: guest(), Memory: limit}
+	o := proc.Options{Identity: childUser(), Memory: limit}
 	if exit, err := start(t, o).Run(t.Context(), c); err != nil || exit.Why != proc.Exited || exit.Code != 0 {
 		t.Errorf("Run() = %+v, %v, want code 0", exit, err)
 	}
@@ -159,7 +159,7 @@ func TestSharedMemoryCountsOnce(t *testing.T) {
 	if raceEnabled {
 		limit = 1 << 30 // the detector's own shadow
 	}
-	exit, err := start(t, proc.Options{Identity: guest(), Memory: limit}).Run(t.Context(), c)
+	exit, err := start(t, proc.Options{Identity: childUser(), Memory: limit}).Run(t.Context(), c)
 	if err != nil || exit.Why != proc.Exited || exit.Code != 0 {
 		t.Errorf("Run() = %+v, %v, want code 0", exit, err)
 	}
@@ -173,7 +173,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark := newMark()
-	o := proc.Options{Identity: guest(), DiskPaths: []string{dir}, FreeDisk: int64(st.Blocks)*st.Bsize + 1}
+	o := proc.Options{Identity: childUser(), DiskPaths: []string{dir}, FreeDisk: int64(st.Blocks)*st.Bsize + 1}
 	exit, err := start(t, o).Run(t.Context(), program("sleeps", mark))
 	if err != nil || exit.Why != proc.DiskFull {
 		t.Errorf("Run() = %+v, %v, want disk full", exit, err)
@@ -203,7 +203,7 @@ func TestNoRoomForFiles(t *testing.T) {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
-	o := proc.Options{Identity: guest(), DiskPaths: []string{dir}, FreeDisk: 1 << 20}
+	o := proc.Options{Identity: childUser(), DiskPaths: []string{dir}, FreeDisk: 1 << 20}
 	fill := shell("i=0; while [ $i -lt 3850 ]; do i=$((i+1)); : > " + dir + "/$i; done; sleep 60")
 	exit, err := start(t, o).Run(t.Context(), fill)
 	if err != nil || exit.Why != proc.DiskFull {
@@ -220,7 +220,7 @@ func TestLimitsOfEachProcess(t *testing.T) {
 	c := shell("ulimit -c; cat /proc/self/oom_score_adj; trap '' XFSZ; head -c 200000 /dev/zero > " + dir + "/large 2>/dev/null; wc -c < " + dir + "/large")
 	var out strings.Builder
 	c.Stdout = &out
-	exit, err := start(t, proc.Options{Identity: guest(), FileSize: 100_000}).Run(t.Context(), c)
+	exit, err := start(t, proc.Options{Identity: childUser(), FileSize: 100_000}).Run(t.Context(), c)
 	if err != nil || exit.Code != 0 {
 		t.Fatalf("Run() = %+v, %v, it said %q", exit, err, out.String())
 	}

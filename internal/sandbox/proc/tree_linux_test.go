@@ -19,7 +19,7 @@ import (
 
 // kinds are the ways to run a tree: every test below holds for each.
 func kinds() map[string]proc.Options {
-	return map[string]proc.Options{"own user": {}, "guest": {Identity: guest()}}
+	return map[string]proc.Options{"own user": {}, "another user": {Identity: childUser()}}
 }
 
 func forKinds(t *testing.T, test func(t *testing.T, s *proc.Supervisor)) {
@@ -80,7 +80,7 @@ func TestPIDHoppers(t *testing.T) {
 func TestForkLoop(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	id, running := loneGuest()
+	id, running := loneUser()
 	s := start(t, proc.Options{Identity: id, MaxProcs: uint64(300 + running)})
 	c := program("fork-loop", mark)
 	c.Limits = proc.Limits{Time: 500 * time.Millisecond, Grace: 20 * time.Millisecond}
@@ -94,25 +94,25 @@ func TestForkLoop(t *testing.T) {
 	}
 }
 
-// loneGuests are the users that loneGuest has made up.
-var loneGuests atomic.Int32
+// loneUsers are the users that loneUser has made up.
+var loneUsers atomic.Int32
 
-// loneGuest is a guest for limits that count all processes of a user on the
+// loneUser is a user for limits that count all processes of a user on the
 // machine: a user nobody else is, when we may, else our own, whose threads run
 // already.
-func loneGuest() (id confine.Identity, running int) {
+func loneUser() (id confine.Identity, running int) {
 	if os.Geteuid() != 0 {
 		return confine.Identity{}, threadsOf(os.Geteuid())
 	}
-	uid := 20_000 + os.Getpid()%2500*16 + int(loneGuests.Add(1)) // below 65,536, which is all that a user namespace may map
+	uid := 20_000 + os.Getpid()%2500*16 + int(loneUsers.Add(1)) // below 65,536, which is all that a user namespace may map
 	return confine.Identity{UID: uid, GID: uid}, 0
 }
 
-func TestOwnerKilled(t *testing.T) {
+func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	cmd, _ := ownerCommand(t, mark, ownerSpec{
-		Identity: guest(),
+	cmd, _ := hostCommand(t, mark, hostSpec{
+		Identity: childUser(),
 		Argv:     program("escapes", mark, "stays").Argv,
 		Limits:   proc.Limits{Grace: 50 * time.Millisecond},
 	})
@@ -123,11 +123,11 @@ func TestOwnerKilled(t *testing.T) {
 	}
 	<-ready.seen
 	if n := len(marked(mark)); n < 10 {
-		t.Errorf("%d marked processes run, want the owner and nine escapees", n)
+		t.Errorf("%d marked processes run, want the host process and nine escapees", n)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	poll(t, "the tree of a killed owner to be gone", func() bool { return len(marked(mark)) == 0 })
+	poll(t, "the tree of a killed host process to be gone", func() bool { return len(marked(mark)) == 0 })
 }
 
 func TestSupervisorKilledByTheChild(t *testing.T) {
@@ -136,12 +136,12 @@ func TestSupervisorKilledByTheChild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mark := newMark()
-			cmd, said := ownerCommand(t, mark, ownerSpec{Identity: guest(), Argv: program("kills-supervisor", mark).Argv, Beside: beside})
+			cmd, said := hostCommand(t, mark, hostSpec{Identity: childUser(), Argv: program("kills-supervisor", mark).Argv, Beside: beside})
 			got := said(cmd.Run())
 			if !got.Lost || !strings.Contains(got.Err, "killed") {
 				t.Errorf("Run() = %q, want a lost supervisor that was killed", got.Err)
 			}
-			if len(got.Left) > 1 { // the owner carries the mark
+			if len(got.Left) > 1 { // the host process carries the mark
 				t.Errorf("left when Run returned: %q, want none", got.Left)
 			}
 			if got.Close != "" {
@@ -156,7 +156,7 @@ func TestSupervisorKilledByTheChild(t *testing.T) {
 // ended when it is over.
 func TestPool(t *testing.T) {
 	t.Parallel()
-	first := start(t, proc.Options{Identity: guest()})
+	first := start(t, proc.Options{Identity: childUser()})
 	pool := proc.NewPool(first)
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
@@ -191,8 +191,8 @@ func (f readerFunc) Read([]byte) (int, error) { f(); return 0, io.EOF }
 func TestSupervisorStoppedByTheChild(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	cmd, said := ownerCommand(t, mark, ownerSpec{
-		Identity: guest(),
+	cmd, said := hostCommand(t, mark, hostSpec{
+		Identity: childUser(),
 		Argv:     program("stops-supervisor", mark).Argv,
 		Limits:   proc.Limits{Grace: time.Millisecond},
 		Cancel:   1500 * time.Millisecond,
@@ -204,12 +204,12 @@ func TestSupervisorStoppedByTheChild(t *testing.T) {
 	wantNoSurvivor(t, mark)
 }
 
-// TestPIDOne runs an owner as PID 1 of a namespace: what hangs below it ends
+// TestPIDOne runs a host process as PID 1 of a namespace: what hangs below it ends
 // with it, and EndAll returns.
 func TestPIDOne(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	cmd, said := ownerCommand(t, mark, ownerSpec{
+	cmd, said := hostCommand(t, mark, hostSpec{
 		Argv:   program("escapes", mark).Argv,
 		Limits: proc.Limits{Grace: 20 * time.Millisecond},
 		EndAll: true,
@@ -237,24 +237,24 @@ func TestPIDOne(t *testing.T) {
 	wantNoSurvivor(t, mark)
 }
 
-// ownerCommand runs the program owner in a process of its own.
-func ownerCommand(t *testing.T, mark string, spec ownerSpec) (*exec.Cmd, func(error) ownerSaid) {
+// hostCommand runs the program host in a process of its own.
+func hostCommand(t *testing.T, mark string, spec hostSpec) (*exec.Cmd, func(error) hostSaid) {
 	t.Helper()
 	text, err := json.Marshal(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary, "program", "owner", mark, string(text))
+	cmd := exec.CommandContext(t.Context(), binary, "program", "host", mark, string(text))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	cmd.Env = []string{"PATH=/usr/bin:/bin", quickExit}
-	return cmd, func(err error) (said ownerSaid) {
+	return cmd, func(err error) (said hostSaid) {
 		t.Helper()
 		if err == nil {
 			err = json.Unmarshal(out.Bytes(), &said)
 		}
 		if err != nil {
-			t.Fatalf("owner: %v, it said %q and %q", err, out.String(), errs.String())
+			t.Fatalf("host: %v, it said %q and %q", err, out.String(), errs.String())
 		}
 		return said
 	}

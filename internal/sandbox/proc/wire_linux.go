@@ -107,34 +107,56 @@ type setup struct {
 	FileSize  int64
 }
 
-// encode writes a setup or a job. Both ends are the same program, and gob keeps the
-// bytes of strings that are no UTF-8.
-func encode(v any) ([]byte, error) {
+// encode writes a setup. Both ends are the same program, and gob keeps the bytes of
+// strings that are no UTF-8.
+func (s setup) encode() ([]byte, error) {
 	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(v)
+	err := gob.NewEncoder(&b).Encode(s)
 	return b.Bytes(), err
 }
 
-// decode reads what encode wrote, and nothing else.
-func decode(data []byte, v any) error {
+// decodeSetup reads what encode wrote, and nothing else.
+func decodeSetup(data []byte) (s setup, err error) {
 	r := bytes.NewReader(data)
-	if err := gob.NewDecoder(r).Decode(v); err != nil {
-		return fmt.Errorf("request: %w", err)
+	if err := gob.NewDecoder(r).Decode(&s); err != nil {
+		return s, fmt.Errorf("request: %w", err)
 	}
 	if r.Len() > 0 {
-		return errors.New("request: more than one")
+		return s, errors.New("request: more than one")
 	}
-	return nil
+	return s, nil
 }
 
-// checkNUL fails for a string that no exec takes as it is: one with a NUL byte.
-func (j job) checkNUL() error {
-	for _, s := range slices.Concat([]string{j.Path, j.Dir}, j.Argv, j.Env) {
+// jobNumbers is the first of a job's strings; the others are Path, Dir, Argv and Env.
+// Each ends with a NUL.
+const jobNumbers = "%d %d %d %d %t %t %t %t"
+
+// encode writes a job, without gob, which costs more than all else that is done for a
+// child here. It fails for a string that no exec takes as it is: one with a NUL byte.
+func (j job) encode() ([]byte, error) {
+	list := slices.Concat([]string{
+		fmt.Sprintf(jobNumbers, len(j.Argv), len(j.Env), int64(j.Grace), j.MaxProcs, j.Linger, j.AnyDisk, j.Speaks, j.Judges), j.Path, j.Dir,
+	}, j.Argv, j.Env)
+	for _, s := range list {
 		if strings.IndexByte(s, 0) >= 0 {
-			return fmt.Errorf("NUL byte in an argument, a path or the environment: %w", syscall.EINVAL)
+			return nil, fmt.Errorf("NUL byte in an argument, a path or the environment: %w", syscall.EINVAL)
 		}
 	}
-	return nil
+	return []byte(strings.Join(list, "\x00") + "\x00"), nil
+}
+
+// decodeJob reads what encode wrote, and nothing else.
+func decodeJob(data []byte) (j job, err error) {
+	text, whole := strings.CutSuffix(string(data), "\x00")
+	list := strings.Split(text, "\x00")
+	var argc, envc int
+	_, err = fmt.Sscanf(list[0], jobNumbers, &argc, &envc, (*int64)(&j.Grace), &j.MaxProcs, &j.Linger, &j.AnyDisk, &j.Speaks, &j.Judges)
+	if err != nil || !whole || argc < 0 || envc < 0 || len(list) != 3+argc+envc {
+		return job{}, errors.New("request: no job")
+	}
+	j.Path, j.Dir = list[1], list[2]
+	j.Argv, j.Env = list[3:3+argc], list[3+argc:]
+	return j, nil
 }
 
 // encodeOver and parseOver carry how the leader ended and what the tree used.

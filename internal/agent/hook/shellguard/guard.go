@@ -1,6 +1,6 @@
 // Package shellguard judges shell commands of an agent: those that destroy what
 // is not the task's or carry secrets away are refused. It is a seat belt for runs
-// without isolation and no wall: Evasions lists what it is known not to see.
+// without isolation, not a sandbox: Evasions lists what it is known not to see.
 package shellguard
 
 import (

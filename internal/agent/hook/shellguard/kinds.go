@@ -165,7 +165,7 @@ type Evasion struct {
 }
 
 // Evasions lists what the Guard is known not to see: a list of patterns is no
-// wall. Whoever needs one runs the agent in isolation.
+// sandbox. Whoever needs one runs the agent in isolation.
 func Evasions() []Evasion {
 	return []Evasion{
 		{`python3 -c 'import shutil; shutil.rmtree("/")'`, "code in another language is not read"},

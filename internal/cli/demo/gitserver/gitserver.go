@@ -11,7 +11,8 @@ import (
 	"net/http/cgi" //nolint:gosec // the vulnerability was mended in Go 1.6.3
 	"os"
 	"path/filepath"
-	"regexp"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // Repository is a bare repository.
@@ -51,7 +52,7 @@ func Init(dir, branch string) (Repository, error) {
 }
 
 // path is what a git client asks for; GitHub serves it with and without .git.
-var path = regexp.MustCompile(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
+var path = lazyregexp.New(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
 
 // Request is what a git client asks for: info/refs or a service of a repository.
 type Request struct{ Owner, Name, Asked, Service string }

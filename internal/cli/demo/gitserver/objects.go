@@ -12,15 +12,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // maxObject bounds what is read of one object: a blob of 100 MB.
 const maxObject = 160 << 20
 
-var objectID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var objectID = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 func (r Repository) objectPath(sha string) string {
 	return filepath.Join(r.Dir, "objects", sha[:2], sha[2:])

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// desk is a repository with one commit, its bare origin and a supervisor.
-type desk struct {
+// workplace is a repository with one commit, its bare origin and a supervisor.
+type workplace struct {
 	t   *testing.T
 	dir string
 	scm.Options
@@ -33,7 +33,7 @@ type desk struct {
 	events []ralph.Event
 }
 
-func newDesk(t *testing.T, answer string, tasks ...string) *desk {
+func newWorkplace(t *testing.T, answer string, tasks ...string) *workplace {
 	t.Helper()
 	s, err := proc.Start(t.Context(), proc.Options{})
 	if err != nil {
@@ -44,7 +44,7 @@ func newDesk(t *testing.T, answer string, tasks ...string) *desk {
 			t.Error(err)
 		}
 	})
-	d := &desk{t: t, dir: t.TempDir(), answer: answer}
+	d := &workplace{t: t, dir: t.TempDir(), answer: answer}
 	d.Process, d.Command, d.Dir = s, []string{"git"}, d.dir
 	d.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=1",
 		"GIT_AUTHOR_NAME=Mona", "GIT_AUTHOR_EMAIL=mona@example.com", "GIT_COMMITTER_NAME=Mona", "GIT_COMMITTER_EMAIL=mona@example.com"}
@@ -63,7 +63,7 @@ func newDesk(t *testing.T, answer string, tasks ...string) *desk {
 	return d
 }
 
-func (d *desk) git(args ...string) string {
+func (d *workplace) git(args ...string) string {
 	d.t.Helper()
 	c := exec.Command("git", args...)
 	c.Dir, c.Env = d.dir, d.Env
@@ -74,7 +74,7 @@ func (d *desk) git(args ...string) string {
 	return string(out)
 }
 
-func (d *desk) write(name, text string) {
+func (d *workplace) write(name, text string) {
 	d.t.Helper()
 	path := filepath.Join(d.dir, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
@@ -82,14 +82,14 @@ func (d *desk) write(name, text string) {
 	}
 }
 
-func (d *desk) deliver(s ralph.SCM) (ralph.Delivery, error) {
+func (d *workplace) deliver(s ralph.SCM) (ralph.Delivery, error) {
 	return s.Deliver(d.t.Context(), ralph.Iteration{Number: 1}, func(q string) (string, error) {
 		d.asked = append(d.asked, q)
 		return d.answer, d.err
 	}, func(e ralph.Event) { d.events = append(d.events, e) })
 }
 
-func (d *desk) texts(kind ralph.EventKind) []string {
+func (d *workplace) texts(kind ralph.EventKind) []string {
 	var out []string
 	for _, e := range d.events {
 		if e.Kind == kind {

@@ -15,8 +15,8 @@ import (
 	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
-// room is a run that attacks share.
-type room struct {
+// scenario is a run that attacks share.
+type scenario struct {
 	name     string
 	own      bool              // each attack has a run of its own
 	serial   bool              // each attack has an iteration of its own
@@ -24,7 +24,7 @@ type room struct {
 	speak    bool              // what scripts print is the agent's output
 	later    bool              // a later step looks into the workspace
 	bare     bool              // the control is the agent alone, started by a shell: no ralph
-	inputs   map[string]string // beside those of all rooms
+	inputs   map[string]string // beside those of all scenarios
 	loose    map[string]string // of the control, instead
 	env      map[string]string
 	looseEnv map[string]string
@@ -37,7 +37,7 @@ type room struct {
 // personal is a token that may change workflows.
 const personal = "ghp_redteam0Personal1Personal2Personal3P"
 
-func rooms() []room {
+func scenarios() []scenario {
 	program := map[string]gitserver.File{
 		".github/workflows/ci.yml": {Content: "on: push\n"},
 		"guard.sh":                 {Content: "#!/bin/sh\n. ./calc.sh; [ \"$(add 1 1)\" = 2 ]\n"},
@@ -79,13 +79,13 @@ func rooms() []room {
 		return all
 	}
 	hosts := "allowed.redteam.test, metadata.redteam.test, *.wild.redteam.test, *.wild.redteam.test:6379, *.wild.redteam.test:6380"
-	// An engine that refuses nothing itself, so that what refuses is a wall of ours.
-	// What the walls have to hold is root's here, and harmless all the same.
+	// An engine that refuses nothing itself, so that what refuses is a defense of ours.
+	// What has to be held off is root's here, and harmless all the same.
 	open := []string{"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--security-opt", "systempaths=unconfined", "--device", "/dev/kmsg"}
 	for _, capability := range []string{"SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "SYS_BOOT", "SYS_NICE", "SYSLOG", "DAC_READ_SEARCH"} {
 		open = append(open, "--cap-add", capability)
 	}
-	return []room{
+	return []scenario{
 		{name: "open", bare: true, limit: time.Minute, inputs: text, engine: open},
 		{name: "joined", bare: true, limit: time.Minute, inputs: text, joined: true},
 		{name: "inside", bare: true, limit: 3 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
@@ -121,7 +121,7 @@ func rooms() []room {
 }
 
 // orders are the scripts of the attacks, by iteration.
-func (r room) orders(list []Attack, w *world) [][]Order {
+func (r scenario) orders(list []Attack, w *world) [][]Order {
 	env := []string{"RT_RUN=" + w.Name}
 	if w.Control {
 		env = append(env, "RT_CONTROL=1")
@@ -156,7 +156,7 @@ func (r room) orders(list []Attack, w *world) [][]Order {
 	return iterations
 }
 
-func (r room) serialOrders(list []Attack, order func(Attack, string, string) Order) [][]Order {
+func (r scenario) serialOrders(list []Attack, order func(Attack, string, string) Order) [][]Order {
 	var iterations [][]Order
 	undo := Order{}
 	for _, a := range list {
@@ -186,7 +186,7 @@ func (r room) serialOrders(list []Attack, order func(Attack, string, string) Ord
 
 // laterOrders set each trap in a copy of the workspace, and go on as a later step
 // does: nobody puts anything back.
-func (r room) laterOrders(list []Attack, order func(Attack, string, string) Order) []Order {
+func (r scenario) laterOrders(list []Attack, order func(Attack, string, string) Order) []Order {
 	var all []Order
 	for _, a := range list {
 		o := order(a, "/plant", "rm -rf /tmp/copy && cp -a /github/workspace /tmp/copy && cd /tmp/copy && git config --global safe.directory '*'\n"+a.Plant+"\n"+later)
@@ -196,8 +196,8 @@ func (r room) laterOrders(list []Attack, order func(Attack, string, string) Orde
 	return all
 }
 
-// enter runs the attacks behind the walls, or without them.
-func (r room) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
+// enter runs the attacks in the sandbox, or without it.
+func (r scenario) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
 	t.Helper()
 	name := r.name
 	if r.own {
@@ -253,7 +253,7 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	s.await(t, "control", name, args, environ, limit)
 }
 
-// stepLater is a step behind ours, as root and without walls.
+// stepLater is a step behind ours, as root and not in the sandbox.
 func (s *stage) stepLater(t *testing.T) {
 	t.Helper()
 	args := append([]string{"run", "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, s.limits()...)

@@ -1,4 +1,6 @@
-package cli
+// Package opening is the first lines of a run: what nothing keeps it from, what it may
+// spend, and what of the project it leaves aside.
+package opening
 
 import (
 	"errors"
@@ -19,9 +21,9 @@ import (
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
-// openingLines are the first lines of a local run: what nothing keeps it from, what it
+// Lines are those of a local run: what nothing keeps it from, what it
 // may spend, and what of the project it leaves aside.
-func openingLines(in *run.Input) []string {
+func Lines(in *run.Input) []string {
 	if in.Config.Mode == config.ModeSupervise && in.Config.Agent.Name == "text" {
 		return nil // a command of the user's own, started as it is
 	}
@@ -49,7 +51,14 @@ func openingLines(in *run.Input) []string {
 	return lines
 }
 
-// unsafe is a line of what is.
+// Unsafe is the line of a run of the action; empty if nothing is.
+func Unsafe(in *run.Input) string {
+	if risks := risks(in); len(risks) > 0 {
+		return unsafe(risks)
+	}
+	return ""
+}
+
 func unsafe(risks []string) string { return "Unsafe: " + strings.Join(risks, "; ") + "." }
 
 // unread names the configuration and the template of a loop that lie at the top of

@@ -20,16 +20,16 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// room is a guest's world with something of the guest's own outside of it.
-type room struct {
+// sandbox is where children work, with something of their own outside of it.
+type sandbox struct {
 	work, tmp, outside string
 	options            proc.Options
 }
 
-func newRoom(t *testing.T) room {
+func newSandbox(t *testing.T) sandbox {
 	t.Helper()
-	r := room{work: place(t, "work"), tmp: place(t, "tmp"), outside: place(t, "outside")}
-	// Like GITHUB_OUTPUT: it belongs to the guest's uid, and must be out of reach.
+	r := sandbox{work: place(t, "work"), tmp: place(t, "tmp"), outside: place(t, "outside")}
+	// Like GITHUB_OUTPUT: it belongs to the children's uid, and must be out of reach.
 	for _, name := range []string{"output", "secret"} {
 		path := filepath.Join(r.outside, name)
 		if err := os.WriteFile(path, []byte(name+"\n"), 0o666); err != nil {
@@ -38,18 +38,18 @@ func newRoom(t *testing.T) room {
 		give(t, path)
 	}
 	// A PATH may have relative and empty entries: they open nothing.
-	walls := confine.DefaultPolicy([]string{r.work, r.tmp}, []string{binary, ".", "..", ""})
-	r.options = proc.Options{Identity: guest(), Policy: &walls}
+	policy := confine.DefaultPolicy([]string{r.work, r.tmp}, []string{binary, ".", "..", ""})
+	r.options = proc.Options{Identity: childUser(), Policy: &policy}
 	return r
 }
 
-// TestWalls runs attempts of a child, each of which says what came of it.
-func TestWalls(t *testing.T) {
+// TestPolicy runs attempts of a child, each of which says what came of it.
+func TestPolicy(t *testing.T) {
 	t.Parallel()
 	abi, reason := confine.Available()
-	r := newRoom(t)
+	r := newSandbox(t)
 	if abi == 0 {
-		testNoWalls(t, r, reason)
+		testNoLandlock(t, r, reason)
 		return
 	}
 	attempts := []struct{ name, script, want string }{
@@ -76,7 +76,7 @@ func TestWalls(t *testing.T) {
 		{"read machine configuration", "cat /etc/passwd", "yes"},
 		{"read own process", "cat /proc/self/status", "yes"},
 		{"no new privileges", "grep -q 'NoNewPrivs:.1' /proc/self/status", "yes"},
-		{"environment of the owner", fmt.Sprintf("cat /proc/%d/environ", os.Getpid()), "no"},
+		{"environment of the host process", fmt.Sprintf("cat /proc/%d/environ", os.Getpid()), "no"},
 		{"environment of the supervisor", "cat /proc/$SUPERVISOR/environ", "no"},
 		{"descriptors of the supervisor", "ls /proc/$SUPERVISOR/fd", "no"},
 	}
@@ -106,10 +106,10 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// testNoWalls is what remains where the kernel has none.
-func testNoWalls(t *testing.T, r room, reason string) {
+// testNoLandlock is what remains where the kernel has none.
+func testNoLandlock(t *testing.T, r sandbox, reason string) {
 	if exit, err := start(t, r.options).Run(t.Context(), shell("exit 3")); err != nil || exit.Code != 3 {
-		t.Errorf("Run(auto) = %+v, %v, want code 3 without walls", exit, err)
+		t.Errorf("Run(auto) = %+v, %v, want code 3 without restrictions", exit, err)
 	}
 	r.options.Policy.Strict = true
 	if _, err := start(t, r.options).Run(t.Context(), shell("exit 3")); err == nil || !strings.Contains(err.Error(), reason) {
@@ -124,14 +124,14 @@ func TestIdentity(t *testing.T) {
 		"set -- $(grep processes /proc/self/limits); echo $3; [ $4 -le 841 ] && echo bounded")
 	c.Stdout = &out
 	want := fmt.Sprintf("%d\n%d\n", os.Geteuid(), os.Getegid())
-	id := guest()
+	id := childUser()
 	if !id.IsZero() {
-		id, _ = loneGuest()
+		id, _ = loneUser()
 		want = fmt.Sprintf("%d\n%d\n%d\n777\nbounded\n", id.UID, id.GID, id.GID) // no other group
 	}
-	for _, walls := range []*confine.Policy{nil, newRoom(t).options.Policy} {
+	for _, policy := range []*confine.Policy{nil, newSandbox(t).options.Policy} {
 		out.Reset()
-		s := start(t, proc.Options{Identity: id, Policy: walls, MaxProcs: 777})
+		s := start(t, proc.Options{Identity: id, Policy: policy, MaxProcs: 777})
 		if _, err := s.Run(t.Context(), c); err != nil || !strings.HasPrefix(out.String(), want) {
 			t.Errorf("identity = %q, %v, want %q", out.String(), err, want)
 		}
@@ -144,9 +144,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-func TestCannotStartWalled(t *testing.T) {
+func TestCannotStartByPolicy(t *testing.T) {
 	t.Parallel()
-	r := newRoom(t)
+	r := newSandbox(t)
 	s := start(t, r.options)
 	broken := filepath.Join(r.work, "broken")
 	if err := os.WriteFile(broken, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
@@ -166,12 +166,12 @@ func TestCannotStartWalled(t *testing.T) {
 		}
 	}
 	if abi, _ := confine.Available(); abi > 0 {
-		walled := filepath.Join(r.outside, "true")
-		if err := copyFile(walled, "/bin/true"); err != nil {
+		restricted := filepath.Join(r.outside, "true")
+		if err := copyFile(restricted, "/bin/true"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Run(t.Context(), proc.Command{Argv: []string{walled}}); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("Run(outside the walls) = %v, want %v", err, fs.ErrPermission)
+		if _, err := s.Run(t.Context(), proc.Command{Argv: []string{restricted}}); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("Run(outside the sandbox) = %v, want %v", err, fs.ErrPermission)
 		}
 	}
 	if exit, err := s.Run(t.Context(), shell("exit 6")); err != nil || exit.Code != 6 {
@@ -179,21 +179,21 @@ func TestCannotStartWalled(t *testing.T) {
 	}
 }
 
-// TestSealedOwnerOfTheSameUser: an owner that is a plain user, with a child of
-// the same user and no walls, shows it nothing.
-func TestSealedOwnerOfTheSameUser(t *testing.T) {
+// TestSealedHostOfTheSameUser: a host process that is a plain user, with a child of
+// the same user and no policy, shows it nothing.
+func TestSealedHostOfTheSameUser(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
 	for _, sealed := range []bool{false, true} {
-		cmd, said := ownerCommand(t, mark, ownerSpec{Seal: sealed, Argv: []string{"sh", "-c",
-			"cat /proc/$OWNER/environ | tr '\\0' ' '; ls /proc/$OWNER/fd >/dev/null && echo FDS; head -c0 /proc/$OWNER/mem && echo MEM; cat /proc/$PPID/environ && echo SUPERVISOR; true"}})
+		cmd, said := hostCommand(t, mark, hostSpec{Seal: sealed, Argv: []string{"sh", "-c",
+			"cat /proc/$HOST_PID/environ | tr '\\0' ' '; ls /proc/$HOST_PID/fd >/dev/null && echo FDS; head -c0 /proc/$HOST_PID/mem && echo MEM; cat /proc/$PPID/environ && echo SUPERVISOR; true"}})
 		cmd.Env = append(cmd.Env, "TOKEN=hunter2")
 		if os.Geteuid() == 0 {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 1001, Gid: 1001}}
 		}
 		got := said(cmd.Run())
 		if got.Err != "" {
-			t.Fatalf("owner: %s", got.Err)
+			t.Fatalf("host: %s", got.Err)
 		}
 		for _, leak := range []string{"hunter2", "FDS"} {
 			if has := strings.Contains(got.Output, leak); has == sealed {
@@ -209,7 +209,7 @@ func TestSealedOwnerOfTheSameUser(t *testing.T) {
 	}
 }
 
-// What the owner was started with is not handed on: a shell may have kept a copy of
+// What the host process was started with is not handed on: a shell may have kept a copy of
 // the log open.
 func TestDescriptorsAreNotInherited(t *testing.T) {
 	t.Parallel()
@@ -228,19 +228,19 @@ func TestDescriptorsAreNotInherited(t *testing.T) {
 	var out strings.Builder
 	c := shell(fmt.Sprintf("[ ! -e /proc/self/fd/%d ]", kept))
 	c.Stdout, c.Stderr = &out, &out
-	s := start(t, newRoom(t).options)
+	s := start(t, newSandbox(t).options)
 	if exit, err := s.Run(t.Context(), c); err != nil || exit.Code != 0 {
-		t.Errorf("Run() = %+v, %v, %q: a descriptor of the owner's is open in the child", exit, err, out.String())
+		t.Errorf("Run() = %+v, %v, %q: a descriptor of the host process's is open in the child", exit, err, out.String())
 	}
 }
 
-// TestGroupsAreCleared: an owner that is in the docker group, as on a hosted
+// TestGroupsAreCleared: a host process that is in the docker group, as on a hosted
 // runner, has children that are not.
 func TestGroupsAreCleared(t *testing.T) {
 	t.Parallel()
-	cmd, said := ownerCommand(t, newMark(), ownerSpec{Identity: guest(), Argv: []string{"id", "-G"}})
+	cmd, said := hostCommand(t, newMark(), hostSpec{Identity: childUser(), Argv: []string{"id", "-G"}})
 	want := ""
-	if id := guest(); !id.IsZero() {
+	if id := childUser(); !id.IsZero() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{0, 998}}}
 		want = fmt.Sprintf("%d\n", id.GID)
 	} else { // only root can give groups up, so a plain user keeps its own
@@ -258,7 +258,7 @@ func TestGroupsAreCleared(t *testing.T) {
 // TestCancelledWhileStarting: whatever the moment, a cancelled start is no error.
 func TestCancelledWhileStarting(t *testing.T) {
 	t.Parallel()
-	s := start(t, newRoom(t).options)
+	s := start(t, newSandbox(t).options)
 	for delay := range 12 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(delay)*time.Millisecond)
 		mark := newMark()
@@ -279,9 +279,9 @@ func TestUnprotected(t *testing.T) {
 	t.Parallel()
 	off := start(t, proc.Options{})
 	if got := off.Unprotected(); got != "isolation is off" {
-		t.Errorf("Unprotected() without walls = %q", got)
+		t.Errorf("Unprotected() without a policy = %q", got)
 	}
-	r := newRoom(t)
+	r := newSandbox(t)
 	r.options.SpillDir = r.outside
 	open := start(t, r.options)
 	if got := open.Unprotected(); got == "" {

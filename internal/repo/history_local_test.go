@@ -7,8 +7,8 @@ import (
 	"github.com/org/ralph-action/internal/repo"
 )
 
-// At a desk, without a server, the branch in the workspace is what counts.
-func TestHistoryAtADesk(t *testing.T) {
+// Locally, without a server, the branch in the workspace is what counts.
+func TestHistoryLocally(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	git(t, dir, "init", "-q", "--template=", "-b", "main")
