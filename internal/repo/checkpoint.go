@@ -150,8 +150,7 @@ func (r *Repo) push(ctx context.Context) error {
 	return err
 }
 
-// leaveReplaced brings the workspace to what a push made of the commit that is checked
-// out there, unless the agent has gone on from it.
+// leaveReplaced brings the workspace to what a push made of its commit, unless the agent went on.
 func (r *Repo) leaveReplaced(ctx context.Context) {
 	old := r.replaced
 	if r.replaced = plumbing.ZeroHash; old.IsZero() {
