@@ -61,6 +61,7 @@ func measurements() []measurement {
 	}
 	return append(list, []measurement{
 		{"checkpoint", (*bench).checkpoint},
+		{"beside", (*bench).beside},
 		{"publish", (*bench).publish},
 		{"size", (*bench).size},
 	}...)
@@ -70,7 +71,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, options, guardrails, stream/AGENT, checkpoint, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, options, guardrails, stream/AGENT, checkpoint, beside, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {

@@ -79,6 +79,9 @@ func save(ctx context.Context, r *repo.Repo, round int) error {
 		return err
 	}
 	c, err := r.Checkpoint(ctx, ralph.Iteration{Number: round})
+	if err == nil {
+		c = r.PushCheckpoint(ctx, c)
+	}
 	if err == nil && (!c.Pushed || c.Files != 20) {
 		err = fmt.Errorf("the checkpoint holds %d files, pushed: %v %s", c.Files, c.Pushed, c.PushError)
 	}

@@ -250,8 +250,17 @@ func keysCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(file, []byte(b.String()), 0o644))
 }
 
-// pulls: the pull requests of the forge, to the file pulls.txt.
+// pulls [TEXT]: the pull requests of the forge, to the file pulls.txt; with TEXT, as
+// soon as it is in them.
 func pullsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	text := pullsText(ts)
+	if len(args) > 0 {
+		poll(ts, strings.Join(args, " "), func() bool { text = pullsText(ts); return strings.Contains(text, args[0]) })
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("pulls.txt"), []byte(text), 0o644))
+}
+
+func pullsText(ts *testscript.TestScript) string {
 	var b strings.Builder
 	for _, p := range theWorld(ts).repo.Pulls() {
 		fmt.Fprintf(&b, "#%d %s -> %s state=%s draft=%v labels=%s\ntitle: %s\n", p.Number, p.Head, p.Base, p.State, p.Draft, strings.Join(p.Labels, ","), p.Title)
@@ -262,10 +271,11 @@ func pullsCommand(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		fmt.Fprintf(&b, "---\n%s\n---\n", p.Body)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("pulls.txt"), []byte(b.String()), 0o644))
+	return b.String()
 }
 
-// fault PATH-PART TIMES STATUS [BODY]: the forge answers so.
+// fault PATH-PART TIMES STATUS [BODY]: the forge answers so. What was answered is in the
+// file faults.txt.
 func faultCommand(ts *testscript.TestScript, neg bool, args []string) {
 	times, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -275,6 +285,7 @@ func faultCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		method, part = "", args[0]
 	}
+	answered := ts.MkAbs("faults.txt")
 	theWorld(ts).forge.Fault(func(r *http.Request) bool {
 		return strings.Contains(r.URL.Path+"?"+r.URL.RawQuery, part) && (method == "" || method == r.Method)
 	}, times, func(w http.ResponseWriter, r *http.Request) {
@@ -285,6 +296,10 @@ func faultCommand(ts *testscript.TestScript, neg bool, args []string) {
 		w.WriteHeader(status)
 		if len(args) > 3 {
 			fmt.Fprint(w, args[3])
+		}
+		if f, err := os.OpenFile(answered, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+			fmt.Fprintf(f, "%s %s %d\n", r.Method, strings.TrimPrefix(r.URL.Path, "/api/v3"), status)
+			_ = f.Close() // a script that waits for it fails
 		}
 	})
 }
@@ -316,14 +331,21 @@ func chownCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // until FILE [TEXT]: waits for a file, and for a text in it.
 func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
-	for range 600 {
+	poll(ts, strings.Join(args, " "), func() bool {
 		data, err := os.ReadFile(ts.MkAbs(args[0]))
-		if err == nil && (len(args) < 2 || strings.Contains(string(data), args[1])) {
+		return err == nil && (len(args) < 2 || strings.Contains(string(data), args[1]))
+	})
+}
+
+// poll waits for something to come.
+func poll(ts *testscript.TestScript, what string, came func() bool) {
+	for range 600 {
+		if came() {
 			return
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	ts.Fatalf("%s never came", strings.Join(args, " "))
+	ts.Fatalf("%s never came", what)
 }
 
 // signal NAME: sends SIGINT, SIGTERM, SIGHUP or SIGKILL to the background command.

@@ -100,11 +100,12 @@ func (f Found) Due(tip string) bool {
 }
 
 // Stale reports whether the open pull request is ours and does not tell of tip, the last
-// commit of ours on its branch, or is a draft still although the work is complete:
-// the run that pushed it was ended before it came to that.
+// commit of ours on its branch, tells of a run as going on, or is a draft still although
+// the work is complete: the run that pushed it was ended before it came to that.
 func (f Found) Stale(tip string, draft bool) bool {
 	p := f.have
-	return p != nil && !foreign(p) && (len(tip) >= 7 && !strings.Contains(p.GetBody(), tip[:7]) || p.GetDraft() && !draft)
+	return p != nil && !foreign(p) &&
+		(len(tip) >= 7 && !strings.Contains(p.GetBody(), tip[:7]) || strings.Contains(p.GetBody(), UnderWayMark) || p.GetDraft() && !draft)
 }
 
 // Look finds the pull requests of a branch to a base, open or closed.

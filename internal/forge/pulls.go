@@ -19,6 +19,8 @@ const (
 	// Marker stands in the body of every pull request of ours and is not shown. One
 	// without it was described by somebody else.
 	Marker = "<!-- ralph-action -->"
+	// UnderWayMark stands in the body while the run goes on, and is not shown.
+	UnderWayMark = "<!-- ralph-action under way -->"
 	// RecordMarker begins the comment that holds the record of the last run below
 	// a pull request that somebody else described.
 	RecordMarker = "<!-- ralph-action record -->"
@@ -46,8 +48,8 @@ type PullRequest struct {
 	HeadRepository string
 	Base           string // branch
 	// HeadSHA is the tip of the branch, and Last the number of the pull request that
-	// was open before, if any: when that was merged at this tip meanwhile, there is
-	// nothing to propose (ErrNoCommits).
+	// was open before, if any: when that was merged or closed at this tip meanwhile,
+	// there is nothing to propose (ErrNoCommits).
 	HeadSHA string
 	Last    int
 	// NewHead says that the branch was not there a moment ago: most probably no pull
@@ -102,7 +104,7 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 		have, err = c.find(ctx, want.way(), want.Same)
 	}
 	if err == nil && have == nil && want.Last != 0 {
-		err = c.mergedAt(ctx, want.Last, want.HeadSHA)
+		err = c.closedAt(ctx, want.Last, want.HeadSHA)
 	}
 	if err != nil {
 		return ralph.PullRequest{}, warnings, c.withCompare(err, want)
@@ -142,6 +144,25 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	return done, warnings, nil
 }
 
+// Update gives a pull request of ours title and body anew, as Upsert does, also one that
+// was closed. One that somebody else describes by now is left alone. It costs two calls.
+func (c *Client) Update(ctx context.Context, number int, want PullRequest) error {
+	want, _, err := c.clean(want)
+	if err != nil {
+		return err
+	}
+	have := new(github.PullRequest)
+	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d", number), nil, have); err != nil {
+		return c.api.Explain(fmt.Sprintf("read pull request #%d", number), "pull-requests: read", err)
+	}
+	if have.GetNumber() != number || foreign(have) {
+		return nil
+	}
+	want.Draft = have.GetDraft()
+	_, err = c.update(ctx, have, want.revised(have))
+	return err
+}
+
 // revised is what is wanted of a pull request that has words already.
 func (p PullRequest) revised(have *github.PullRequest) PullRequest {
 	if p.Revise == nil {
@@ -159,14 +180,19 @@ func (p PullRequest) revised(have *github.PullRequest) PullRequest {
 	return p
 }
 
-// mergedAt is ErrNoCommits when a pull request was merged with this tip.
-func (c *Client) mergedAt(ctx context.Context, number int, tip string) error {
+// closedAt is ErrNoCommits when a pull request was merged or closed with this tip: who did
+// that has seen it, and is not asked again.
+func (c *Client) closedAt(ctx context.Context, number int, tip string) error {
 	found := new(github.PullRequest)
 	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d", number), nil, found); err != nil {
 		return c.api.Explain(fmt.Sprintf("read pull request #%d", number), "pull-requests: read", err)
 	}
-	if one := c.closed(found); one.Merged && one.HeadSHA == tip && !one.Follows {
-		return fmt.Errorf("pull request #%d in %s was merged meanwhile: %w", number, c.api.Where(), ErrNoCommits)
+	if one := c.closed(found); found.GetState() == "closed" && one.HeadSHA == tip && !one.Follows {
+		what := "closed"
+		if one.Merged {
+			what = "merged"
+		}
+		return fmt.Errorf("pull request #%d in %s was %s meanwhile: %w", number, c.api.Where(), what, ErrNoCommits)
 	}
 	return nil
 }

@@ -312,3 +312,30 @@ func TestUpsertOfANewBranch(t *testing.T) {
 		}
 	}
 }
+
+// Title and body of ours are written anew, and nothing else; somebody else's are left
+// alone.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, appToken)
+	if _, _, err := h.client.Upsert(t.Context(), forge.PullRequest{Title: "Draft", Body: "one\n", Head: "ralph/x", Base: "main", Draft: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := forge.PullRequest{Title: "Other", Body: "two\n", Head: "ralph/x", Base: "main", Labels: []string{"ralph"}, Revise: func(title, body string) (string, string) {
+		return title + "!", body + "three\n"
+	}}
+	h.sent.reset()
+	if err := h.client.Update(t.Context(), 1, want); err != nil || len(h.sent.calls) != 2 {
+		t.Errorf("Update() = %v in %v, want two calls", err, h.sent.calls)
+	}
+	if p := h.repo.Pulls()[0]; p.Title != "Draft!" || !strings.HasSuffix(p.Body, "one\nthree\n") || !p.Draft || len(p.Labels) > 0 {
+		t.Errorf("the pull request is %+v", p)
+	}
+	number := h.repo.NewPull("ann", "ralph/x", "other", "Ann's", "Ann wrote this.")
+	if err := h.client.Update(t.Context(), number, want); err != nil {
+		t.Error(err)
+	}
+	if p := h.repo.Pulls()[1]; p.Title != "Ann's" || p.Body != "Ann wrote this." {
+		t.Errorf("ann's pull request is %+v", p)
+	}
+}

@@ -34,8 +34,8 @@ func (r *run) describe(ctx context.Context, it *Iteration, end *ending) {
 // accept asks whether what completed the run may count. What must be published
 // first is committed by then. What nobody could look at is no success.
 func (r *run) accept(ctx, shielded, bounded context.Context, it *Iteration, end *ending) *ending {
-	if r.Policy.CheckpointAtEnd {
-		r.commit(shielded, it)
+	if r.Policy.CheckpointAtEnd && r.commit(shielded, it) {
+		r.push(shielded, it)
 	}
 	r.judged = true
 	switch {

@@ -107,6 +107,7 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	}
 	defer cancel()
 	end := r.loop(ctx, bounded)
+	r.arrive()
 	r.atEnd(ctx)
 	end = r.lastWord(ctx, bounded, end)
 
@@ -147,10 +148,11 @@ type run struct {
 	report   Report
 	baseline []Verdict
 	usage    Usage
-	tools    int   // tool calls since the start
-	counts   bool  // the agent reports its tool calls
-	changed  bool  // a turn has left HEAD or the work otherwise than it found them
-	unsaved  error // the last snapshot or checkpoint failed
+	tools    int      // tool calls since the start
+	counts   bool     // the agent reports its tool calls
+	changed  bool     // a turn has left HEAD or the work otherwise than it found them
+	pushing  *pushing // nil: no push goes on
+	unsaved  error    // the last snapshot or checkpoint failed
 	// withheld says why the last snapshot may not be published; empty: it may.
 	withheld string
 	// undelivered is what the last SCM tasks failed with.
@@ -278,6 +280,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	if end == nil {
 		r.askUnsaid(bounded, &it)
 	}
+	r.arrive()
 	shielded, done := r.shield(ctx)
 	defer done()
 	if wrong := r.settle(&it); end == nil { // a list half written by an agent that was killed is put back, too
@@ -342,7 +345,8 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 		}
 	}
 	r.describe(bounded, &it, end)
-	r.checkpoint(shielded, &it)
+	last := r.Policy.MaxIterations > 0 && n+it.Kept >= r.Policy.MaxIterations
+	r.checkpoint(ctx, shielded, &it, end == nil && !last)
 	if end != nil && end.outcome == Completed && r.Accept != nil {
 		end = r.accept(ctx, shielded, bounded, &it, end)
 	}

@@ -79,6 +79,9 @@ type Policy struct {
 	CheckpointAtEnd bool
 	// Salvage bounds the last snapshot and checkpoint of a cancelled run.
 	Salvage time.Duration
+	// Grace is how long a push that goes on beside a turn may go on in a cancelled
+	// run: what it had to push is pushed with the last checkpoint.
+	Grace time.Duration
 }
 
 // Budget bounds what a run may spend. Zero values mean no bound.

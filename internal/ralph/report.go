@@ -95,6 +95,7 @@ type Report struct {
 	Started  time.Time
 	Duration time.Duration
 
+	Now      Activity // in a run without an outcome
 	Outcome  Outcome
 	Reason   string // one sentence; may quote foreign text
 	ExitCode int
@@ -120,6 +121,14 @@ type Report struct {
 	RunURL      string // of the workflow run; empty locally
 	Actor       string
 	Publication Publication
+}
+
+// Activity is what a run does that goes on.
+type Activity struct {
+	Iteration int           // 1-based; 0: none yet
+	Took      time.Duration // since it began; 0: it is over
+	Doing     string        // a tool of the agent's with its input, or a guardrail; foreign text; empty: not known
+	For       time.Duration // how long it does that
 }
 
 // Usage sums the iterations.

@@ -1,6 +1,7 @@
 package ralph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -46,25 +47,81 @@ func (r *run) fail(it *Iteration, err error) {
 	})
 }
 
-func (r *run) checkpoint(ctx context.Context, it *Iteration) {
-	if r.Policy.Checkpoint {
-		r.commit(ctx, it)
+// checkpoint commits what an iteration did. Where another one follows, the push
+// goes on beside its turn.
+func (r *run) checkpoint(ctx, shielded context.Context, it *Iteration, follows bool) {
+	if !r.Policy.Checkpoint || !r.commit(shielded, it) {
+		return
 	}
+	if follows && it.Commit.Pushing && ctx.Err() == nil {
+		r.committed(*it)
+		r.pushBeside(ctx, *it)
+		return
+	}
+	r.push(shielded, it)
 }
 
-func (r *run) commit(ctx context.Context, it *Iteration) {
+// commit reports whether the last snapshot was committed.
+func (r *run) commit(ctx context.Context, it *Iteration) bool {
 	if r.Workspace == nil || r.unsaved != nil || r.withheld != "" {
-		return
+		return false
 	}
 	commit, err := r.Workspace.Checkpoint(ctx, *it)
 	if err != nil {
 		r.unsaved = err
 		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
-		return
+		return false
 	}
 	it.Commit = commit
-	if commit.SHA != "" {
-		r.emit(Event{Kind: EventCheckpoint, Commit: &commit, Iteration: it.Number})
+	return true
+}
+
+// push brings the commit of an iteration to the server, and tells of it.
+func (r *run) push(ctx context.Context, it *Iteration) {
+	if it.Commit.Pushing {
+		it.Commit = r.Workspace.PushCheckpoint(ctx, it.Commit)
+	}
+	if it.Commit.SHA != "" {
+		r.committed(*it)
+	}
+}
+
+func (r *run) committed(it Iteration) {
+	r.emit(Event{Kind: EventCheckpoint, Commit: &it.Commit, Iteration: it.Number})
+}
+
+// pushing is a push that goes on beside the agent's turn.
+type pushing struct {
+	of      Iteration
+	arrived chan Commit
+	done    context.CancelFunc
+}
+
+func (r *run) pushBeside(ctx context.Context, it Iteration) {
+	ctx, done := outlive(ctx, r.Policy.Grace)
+	p := &pushing{of: it, arrived: make(chan Commit, 1), done: done}
+	r.pushing = p
+	go func() { p.arrived <- r.Workspace.PushCheckpoint(ctx, it.Commit) }()
+}
+
+// arrive waits for the push that goes on, if any, and records what became of it.
+// What did not arrive as it was told is told again.
+func (r *run) arrive() {
+	p := r.pushing
+	if p == nil {
+		return
+	}
+	r.pushing = nil
+	was := p.of.Commit
+	p.of.Commit = <-p.arrived
+	p.done()
+	for i := range r.report.Iterations {
+		if r.report.Iterations[i].Number == p.of.Number {
+			r.report.Iterations[i].Commit = p.of.Commit
+		}
+	}
+	if p.of.Commit.SHA != was.SHA || p.of.Commit.PushError != "" {
+		r.committed(p.of)
 	}
 }
 
@@ -75,7 +132,9 @@ func (r *run) atEnd(ctx context.Context) {
 		defer done()
 		was := r.unsaved
 		r.unsaved = nil // what an earlier snapshot found is still there to commit
-		r.commit(shielded, &r.report.Iterations[n-1])
+		if it := &r.report.Iterations[n-1]; r.commit(shielded, it) {
+			r.push(shielded, it)
+		}
 		if was != nil {
 			r.unsaved = was
 		}
@@ -85,13 +144,14 @@ func (r *run) atEnd(ctx context.Context) {
 // shield gives the work of saving a context that outlives ctx by
 // Policy.Salvage: a cancelled run still commits what it has.
 func (r *run) shield(ctx context.Context) (context.Context, context.CancelFunc) {
+	return outlive(ctx, cmp.Or(r.Policy.Salvage, 5*time.Second))
+}
+
+// outlive is a context that ends so much later than ctx.
+func outlive(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	shielded, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	salvage := r.Policy.Salvage
-	if salvage == 0 {
-		salvage = 5 * time.Second
-	}
 	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(salvage)
+		t := time.NewTimer(by)
 		defer t.Stop()
 		select {
 		case <-t.C:

@@ -36,6 +36,8 @@ func (w *content) Checkpoint(context.Context, ralph.Iteration) (ralph.Commit, er
 	return ralph.Commit{}, nil
 }
 
+func (w *content) PushCheckpoint(_ context.Context, c ralph.Commit) ralph.Commit { return c }
+
 // A formatter, a timestamp or a cache keeps no run going in which nothing moves.
 func TestStallAmongRewrites(t *testing.T) {
 	t.Parallel()

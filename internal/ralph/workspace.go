@@ -13,11 +13,16 @@ type Workspace interface {
 	// Snapshot looks at the tree as it is now. It is also what Checkpoint
 	// commits.
 	Snapshot(ctx context.Context) (Change, error)
-	// Checkpoint commits the last snapshot on the run's branch and pushes it.
-	// A push that failed is not an error: Commit says so, and the next
-	// checkpoint or the publication tries again. Nothing to commit gives the
-	// zero Commit.
+	// Checkpoint commits the last snapshot on the run's branch. Nothing to
+	// commit gives the zero Commit.
 	Checkpoint(ctx context.Context, it Iteration) (Commit, error)
+	// PushCheckpoint pushes a commit that is Pushing, the last one of Checkpoint,
+	// and returns it with what became of it: the zero Commit when the server
+	// refused all that was in it. A push that failed is not an error: the Commit
+	// says so, and the next push or the publication tries again. It may run beside
+	// the agent's turn: neither Snapshot nor Checkpoint is called before it
+	// returns.
+	PushCheckpoint(ctx context.Context, c Commit) Commit
 }
 
 // Change is what a snapshot found.
@@ -70,6 +75,7 @@ type Commit struct {
 	SHA     string // empty: nothing was committed
 	Subject string
 	Files   int
+	Pushing bool // it is still to be pushed
 	Pushed  bool
 	// PushError says why Pushed is false although a push was wanted; one line.
 	PushError string

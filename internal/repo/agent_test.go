@@ -80,7 +80,7 @@ func TestOnlyTheAgentCommits(t *testing.T) {
 		git(t, dir, "commit", "-qm", "agent")
 		own = git(t, dir, "rev-parse", "HEAD")
 		r.snapshot(t)
-		c, err := r.CheckpointOwn(t.Context(), ralph.Iteration{Number: 1})
+		c, err := r.commitOwn(t.Context(), ralph.Iteration{Number: 1})
 		if err != nil || c.SHA != own || c.Ours {
 			t.Errorf("CheckpointOwn() = %+v, %v, want the agent's %s", c, err, own)
 		}

@@ -172,7 +172,7 @@ func TestDoctoredBaseObjects(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "d/c.txt"), "c\n")
 			if c, err := r.Snapshot(t.Context()); err == nil {
-				_, _ = r.Checkpoint(t.Context(), iteration(1))
+				_, _ = r.commit(t.Context(), iteration(1))
 				t.Logf("Snapshot() = %+v", c)
 			}
 			if out, err := tryGit(f.dir, "show", "ralph/work:d/b.txt"); err == nil && out != "b" && !i.ids[evil] {
@@ -250,7 +250,7 @@ func TestGitFolderIsSwappedMidRun(t *testing.T) {
 				t.Logf("it fails closed: %v", err)
 				return
 			}
-			_, _ = r.Checkpoint(t.Context(), iteration(1))
+			_, _ = r.commit(t.Context(), iteration(1))
 			if out, err := tryGit(f.dir, "rev-parse", "-q", "--verify", "refs/heads/ralph/work"); err == nil {
 				i.arrived(t, f.dir, "main")
 				equal(t, "x.txt", git(t, f.dir, "show", out+":x.txt"), "x")

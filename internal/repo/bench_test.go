@@ -41,7 +41,7 @@ func BenchmarkPublish(b *testing.B) {
 			if _, err := r.Snapshot(b.Context()); err != nil {
 				b.Fatal(err)
 			}
-			c, err := r.Checkpoint(b.Context(), ralph.Iteration{Number: round + 1})
+			c, err := r.commit(b.Context(), ralph.Iteration{Number: round + 1})
 			if err != nil || !c.Pushed {
 				b.Fatalf("Checkpoint() = %+v, %v, want it pushed", c, err)
 			}

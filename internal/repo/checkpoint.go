@@ -20,12 +20,12 @@ import (
 // push used its context up.
 const returnTime = 30 * time.Second
 
-// Checkpoint commits the last snapshot on the work branch, pushes it, and moves
-// the workspace's branch and index there. Its message is the record of what was
-// done: on top of new commits of the agent's own it stands in a commit of ours even
-// where that changes nothing. A push that failed is told in the Commit and tried
-// again with the next one. While the snapshot holds what blocks, the error is a
-// *inspection.BlockedError, and the snapshot stays.
+// Checkpoint commits the last snapshot on the work branch, and moves the workspace's
+// branch and index there. Its message is the record of what was done: on top of new
+// commits of the agent's own it stands in a commit of ours even where that changes
+// nothing. Where a push is wanted the Commit is Pushing: PushCheckpoint does it. While
+// the snapshot holds what blocks, the error is a *inspection.BlockedError, and the
+// snapshot stays.
 func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	s, err := r.takeSnapshot()
 	if err != nil {
@@ -50,27 +50,22 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 			return ralph.Commit{}, err
 		}
 	}
-	was := r.branch.Tip
-	if tip == was {
+	if tip == r.branch.Tip {
 		r.catchUp(ctx, s)
 		return ralph.Commit{}, nil
 	}
 	r.state.untold = false
-	c, err := r.advance(ctx, s, tip, s.public)
+	c, err := r.advance(s, tip, s.public)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
 	c.Ours = true
-	s.public = r.branch.TipTree // the server may have refused a part
 	r.catchUp(ctx, s)
-	if r.branch.Tip == was {
-		return ralph.Commit{PushError: c.PushError}, nil
-	}
 	return c, nil
 }
 
 // CheckpointOwn is Checkpoint for a run in which only the agent commits: what it
-// committed itself since the last checkpoint is pushed, and what it left
+// committed itself since the last checkpoint is taken over, and what it left
 // uncommitted stays where it is. No commit of ours is made, so that no message
 // tells of the iterations: the Checkpoint that ends such a run makes up for it.
 func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Commit, error) {
@@ -83,12 +78,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		return ralph.Commit{}, err
 	}
 	r.state.untold = true
-	c, err := r.advance(ctx, s, s.parent, parent.TreeHash)
-	if err == nil && r.branch.Tip != s.parent { // the server has refused a part
-		s.public = r.branch.TipTree
-		r.catchUp(ctx, s)
-	}
-	return c, err
+	return r.advance(s, s.parent, parent.TreeHash)
 }
 
 // takeSnapshot returns the last snapshot, unless it holds what blocks.
@@ -107,9 +97,10 @@ func (r *Repo) takeSnapshot() (*snapshot, error) {
 }
 
 // advance moves the branch to a commit on top of a snapshot's parent, or to the parent
-// itself, and pushes it when that is wanted.
-func (r *Repo) advance(ctx context.Context, s *snapshot, tip, tree plumbing.Hash) (ralph.Commit, error) {
+// itself.
+func (r *Repo) advance(s *snapshot, tip, tree plumbing.Hash) (ralph.Commit, error) {
 	before := r.branch.TipTree
+	r.before = r.branch.Tip
 	own, _ := r.ownCommits(s.parent)
 	for _, h := range append(own, tip) {
 		r.branch.Ours[h] = true
@@ -125,24 +116,50 @@ func (r *Repo) advance(ctx context.Context, s *snapshot, tip, tree plumbing.Hash
 		return ralph.Commit{}, err
 	}
 	subject, _, _ := strings.Cut(strings.TrimSpace(commit.Message), "\n")
-	return r.pushed(ctx, ralph.Commit{SHA: tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}), nil
+	r.branch.Pending = r.branch.Pending || r.opt.Push && r.branch.Remote != nil
+	return ralph.Commit{SHA: tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own, Pushing: r.branch.Pending}, nil
 }
 
-// pushed pushes the line's tip, when that is wanted.
-func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
-	if !r.opt.Push || r.branch.Remote == nil {
-		return c
-	}
-	r.branch.Pending = true
-	if err := r.Push(ctx); err != nil {
+// PushCheckpoint pushes the last commit of Checkpoint or CheckpointOwn, and returns it
+// with what became of it: the zero Commit, but for PushError, when the server refused all
+// of it. A push that failed is told in the Commit and tried again with the next. Only Work,
+// Judging, Seen and LeftOut may be called while it goes on. The workspace is not touched:
+// the next Snapshot or Push brings it to what the server left of the commit.
+func (r *Repo) PushCheckpoint(ctx context.Context, c ralph.Commit) ralph.Commit {
+	err := r.push(ctx)
+	c.Pushing = false
+	if err != nil {
 		c.PushError = printable.Line(err.Error(), 500)
-		return c
+	} else if !r.branch.Pushed.IsZero() { // else nothing was left to push
+		c.Pushed, c.SHA = true, r.branch.Pushed.String()
 	}
-	if r.branch.Pushed.IsZero() {
-		return c // nothing was left to push
+	if r.branch.Tip == r.before {
+		return ralph.Commit{PushError: c.PushError}
 	}
-	c.Pushed, c.SHA = true, r.branch.Pushed.String()
 	return c
+}
+
+// push brings the branch on the server to its tip, which is another one where the server
+// refused a part.
+func (r *Repo) push(ctx context.Context) error {
+	tip := r.branch.Tip
+	err := r.branch.Push(ctx)
+	if r.branch.Tip != tip && r.replaced.IsZero() {
+		r.replaced = tip
+	}
+	return err
+}
+
+// leaveReplaced brings the workspace to what a push made of its commit, unless the agent went on.
+func (r *Repo) leaveReplaced(ctx context.Context) {
+	old := r.replaced
+	if r.replaced = plumbing.ZeroHash; old.IsZero() {
+		return
+	}
+	c, err := r.store.Commit(old)
+	if head, gone := r.tree.Head(ctx); err == nil && gone == nil && head == old { // else what the agent made of it is published as one commit
+		r.catchUp(ctx, &snapshot{head: old, parent: old, tree: c.TreeHash, public: r.branch.TipTree})
+	}
 }
 
 // message ends with one line end, as git's own do.

@@ -175,7 +175,7 @@ func TestPushArrivesBesideAHangingQuestion(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	r.snapshot(t)
-	c, err := r.Checkpoint(ctx, ralph.Iteration{Number: 1})
+	c, err := r.commit(ctx, ralph.Iteration{Number: 1})
 	if err != nil || !c.Pushed {
 		t.Fatalf("Checkpoint() = %+v, %v; want it pushed", c, err)
 	}

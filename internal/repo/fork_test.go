@@ -255,7 +255,7 @@ func TestManyPushToOneBranch(t *testing.T) {
 	var wg sync.WaitGroup
 	for i, r := range all {
 		wg.Go(func() {
-			c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 1})
+			c, err := r.commit(t.Context(), ralph.Iteration{Number: 1})
 			if err != nil || !c.Pushed || r.State().Branch != "ralph/work" {
 				t.Errorf("run %d: Checkpoint() = %+v, %v, %+v, want it on the branch", i, c, err, r.State())
 			}

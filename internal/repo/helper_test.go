@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,11 +94,33 @@ func (r *run) snapshot(t testing.TB) ralph.Change {
 	return c
 }
 
+// commit commits the last snapshot and pushes it, as a run does after its last
+// iteration.
+func (r *run) commit(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
+	return r.arrives(ctx, r.Checkpoint, it)
+}
+
+// commitOwn is commit where only the agent commits.
+func (r *run) commitOwn(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
+	return r.arrives(ctx, r.CheckpointOwn, it)
+}
+
+func (r *run) arrives(ctx context.Context, checkpoint func(context.Context, ralph.Iteration) (ralph.Commit, error), it ralph.Iteration) (ralph.Commit, error) {
+	c, err := checkpoint(ctx, it)
+	if err != nil || !c.Pushing {
+		return c, err
+	}
+	if c = r.PushCheckpoint(ctx, c); c.PushError == "" {
+		err = r.Push(ctx)
+	}
+	return c, err
+}
+
 // checkpoint takes a snapshot and commits it.
 func (r *run) checkpoint(t testing.TB) (ralph.Change, ralph.Commit) {
 	t.Helper()
 	change := r.snapshot(t)
-	c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 1})
+	c, err := r.commit(t.Context(), ralph.Iteration{Number: 1})
 	if err != nil {
 		t.Fatalf("Checkpoint() = %v", err)
 	}

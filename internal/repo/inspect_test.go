@@ -91,7 +91,7 @@ func TestNothingLeavesUninspected(t *testing.T) {
 			r.pushed(t, f)
 			tt.act(t, r)
 			change := r.snapshot(t)
-			c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 2})
+			c, err := r.commit(t.Context(), ralph.Iteration{Number: 2})
 			var b *inspection.BlockedError
 			switch {
 			case tt.passed && (err != nil || c.PushError != ""):
@@ -124,7 +124,7 @@ func TestBlockedWorkIsPublishedWhenItIsTakenBack(t *testing.T) {
 	if c := r.snapshot(t); len(c.Findings) != 1 {
 		t.Errorf("Findings = %+v, want the file", c.Findings)
 	}
-	if _, err := r.Checkpoint(t.Context(), ralph.Iteration{}); err == nil {
+	if _, err := r.commit(t.Context(), ralph.Iteration{}); err == nil {
 		t.Error("Checkpoint() of blocked work = nil")
 	}
 	git(t, dir, "reset", "-q", "--soft", "HEAD~1")
@@ -256,7 +256,7 @@ func TestLargeFilesAreInspected(t *testing.T) {
 	if c := r.snapshot(t); len(c.Findings) != 1 || c.Findings[0].Path != "big.bin" {
 		t.Errorf("Findings = %+v, want big.bin", c.Findings)
 	}
-	if _, err := r.Checkpoint(t.Context(), ralph.Iteration{}); err == nil {
+	if _, err := r.commit(t.Context(), ralph.Iteration{}); err == nil {
 		t.Error("Checkpoint() of blocked work = nil")
 	}
 	if l.has("large " + marker) {

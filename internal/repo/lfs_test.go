@@ -261,7 +261,7 @@ func TestLFSLeavesTimeForTheRest(t *testing.T) {
 	r.snapshot(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
-	c, err := r.Checkpoint(ctx, ralph.Iteration{Number: 1})
+	c, err := r.commit(ctx, ralph.Iteration{Number: 1})
 	if err != nil || !c.Pushed {
 		t.Fatalf("Checkpoint() = %+v, %v, want a push in time", c, err)
 	}

@@ -65,7 +65,7 @@ func TestLinksStayInTheTree(t *testing.T) {
 			r := begin(t, dir, f.url, seeing, func(o *repo.Options) { o.Push = false })
 			symlink(t, tt.target, filepath.Join(dir, tt.path))
 			change := r.snapshot(t)
-			c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 1})
+			c, err := r.commit(t.Context(), ralph.Iteration{Number: 1})
 			if tt.want == "" {
 				if len(change.Findings) != 0 || err != nil || c.SHA == "" {
 					t.Errorf("Findings = %v, Checkpoint() = %+v, %v, want none and a commit", change.Findings, c, err)

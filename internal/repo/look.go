@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (r *Repo) Changed(then string) ([]string, error) {
 // Files are those that the branch changes against the commit at which it left its base, as
 // far as that is known, earlier runs and other people's commits included.
 func (r *Repo) Files(ctx context.Context) ([]ralph.File, error) {
-	changes, err := r.total(ctx, r.fork(ctx), r.branch.TipTree)
+	changes, err := r.total(ctx, cmp.Or(r.branch.Edge, r.fork(ctx)), r.branch.TipTree) // commits made here before the run are published with it
 	if err != nil {
 		return nil, fmt.Errorf("list the changed files: %w", err)
 	}

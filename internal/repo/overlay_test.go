@@ -280,7 +280,7 @@ func TestOnlyTheAgentCommitsWhatIsOverlaid(t *testing.T) {
 	git(t, dir, "add", "x.txt")
 	git(t, dir, "commit", "-qm", "agent: x alone")
 	r.snapshot(t)
-	if c, err := r.CheckpointOwn(t.Context(), iteration(1)); err != nil || !c.Pushed || c.Own != 1 {
+	if c, err := r.commitOwn(t.Context(), iteration(1)); err != nil || !c.Pushed || c.Own != 1 {
 		t.Errorf("CheckpointOwn() = %+v, %v, want the agent's commit", c, err)
 	}
 	write(t, filepath.Join(dir, "y.txt"), "y\n")

@@ -18,7 +18,7 @@ func TestCheckpointOwn(t *testing.T) {
 	own := func() ralph.Commit {
 		t.Helper()
 		r.snapshot(t)
-		c, err := r.CheckpointOwn(t.Context(), ralph.Iteration{Number: 1})
+		c, err := r.commitOwn(t.Context(), ralph.Iteration{Number: 1})
 		if err != nil {
 			t.Fatalf("CheckpointOwn() = %v", err)
 		}

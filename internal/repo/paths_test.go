@@ -252,7 +252,7 @@ func TestCheckpointBesideAnUnfinishedMerge(t *testing.T) {
 		t.Fatal("Snapshot() of a merge = nil, want an error")
 	}
 	before := git(t, dir, "status", "--porcelain")
-	c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 1})
+	c, err := r.commit(t.Context(), ralph.Iteration{Number: 1})
 	if err != nil || !c.Pushed {
 		t.Fatalf("Checkpoint() = %+v, %v, want what was there before the merge", c, err)
 	}

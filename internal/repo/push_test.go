@@ -305,7 +305,7 @@ func TestHangingServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	begun := time.Now()
-	c, err := r.Checkpoint(ctx, ralph.Iteration{Number: 1})
+	c, err := r.commit(ctx, ralph.Iteration{Number: 1})
 	if err != nil || c.SHA == "" || c.Pushed || c.PushError == "" {
 		t.Errorf("Checkpoint() = %+v, %v, want an unpushed commit", c, err)
 	}

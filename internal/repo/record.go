@@ -23,6 +23,7 @@ func (r *Repo) keepRecord(working bool) {
 	for _, ch := range own {
 		rec.Ours = append(rec.Ours, killed.Path{Path: []byte(ch.Path), Is: ch.New.String()})
 	}
+	r.record = rec
 	if err == nil {
 		err = r.recorder.Write(rec)
 	}
@@ -48,10 +49,11 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 }
 
 // Work notes that the agent, or a program of its, is about to change the work tree,
-// until the next Checkpoint or Push.
+// until the next Checkpoint or Push. It writes what keepRecord wrote last.
 func (r *Repo) Work() {
 	if !r.recorder.Working() {
-		r.keepRecord(true)
+		r.record.Working = true
+		_ = r.recorder.Write(r.record) // keepRecord notes a failure
 		r.recorder.Work()
 	}
 }

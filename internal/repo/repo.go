@@ -26,7 +26,7 @@ import (
 // Identity is the author or committer of a commit.
 type Identity = store.Identity
 
-// Repo is a workspace and its branch. Its methods are called one at a time.
+// Repo is a workspace and its branch. But for PushCheckpoint, one method is called at a time.
 type Repo struct {
 	opt    Options
 	tree   *worktree.Tree
@@ -37,6 +37,7 @@ type Repo struct {
 	killed       *killed.Run             // the run of this branch that was killed here; nil: none
 	own          map[string]store.Change // what it left uncommitted
 	recorder     *killed.Recorder
+	record       killed.Record // as it was written last
 	recordFailed bool
 	base         plumbing.Hash // HEAD when the repository was opened
 	clean        bool          // nothing differed from base then
@@ -44,10 +45,12 @@ type Repo struct {
 
 	askedAt plumbing.Hash // the tip of the base when the forge was asked
 
-	state   state
-	insp    inspected
-	overlay *overlay.Overlay // nil: none was put
-	last    *snapshot        // not yet checked out of; nil: none taken
+	state    state
+	insp     inspected
+	overlay  *overlay.Overlay // nil: none was put
+	last     *snapshot        // not yet checked out of; nil: none taken
+	before   plumbing.Hash    // the branch's tip before the last checkpoint
+	replaced plumbing.Hash    // a commit that is checked out and not the branch's any more; zero: none
 }
 
 // state is what is known of the files in the workspace.
@@ -167,10 +170,13 @@ func (r *Repo) State() publish.State { return r.branch.State() }
 // *remote.PermissionError says what is missing.
 func (r *Repo) CanPush(ctx context.Context) error { return r.branch.CanPush(ctx) }
 
-// Push brings the branch on the server to the last checkpoint (publish.Branch.Push).
+// Push brings the branch on the server to the last checkpoint (publish.Branch.Push), and
+// the workspace to what the server took of it.
 func (r *Repo) Push(ctx context.Context) error {
 	r.settle()
-	return r.branch.Push(ctx)
+	err := r.push(ctx)
+	r.leaveReplaced(ctx)
+	return err
 }
 
 // Ahead reports whether the branch has changes that the base lacks (publish.Branch.Ahead).

@@ -47,6 +47,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := r.tree.Unfinished(ctx); err != nil {
 		return ralph.Change{}, err
 	}
+	r.leaveReplaced(ctx)
 	tree, notes, err := r.tree.StageCopy(ctx)
 	if err != nil {
 		return ralph.Change{}, err

@@ -102,9 +102,6 @@ type BodyOptions struct {
 	Closes int // the issue that merging closes; 0: none
 	// About is what the body remembers; its issues are closed, too.
 	About memory.About
-	// Iteration is the one that is going on, 1-based, in a run without an outcome;
-	// 0: none yet.
-	Iteration int
 }
 
 // Body is the pull request's body: at most 65,536 characters, cut between
@@ -112,27 +109,23 @@ type BodyOptions struct {
 func Body(r ralph.Report, o BodyOptions) string {
 	o.About = o.About.With(o.Closes)
 	m := record{r, bodyLimits.bounds()}
-	m.pushedSoFar()
+	facts := m.beside()
+	if r.Outcome == "" {
+		facts = append(m.now(), facts...)
+	}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
-		m.standing(o.Iteration), m.facts(m.beside()), m.reasons(), m.errors(),
+		m.standing(), m.facts(facts), m.reasons(), m.errors(),
 		m.changed(false), m.files(), m.checked(), m.leftToReview(), m.findings(), m.patch(), m.storyTable(), m.asked(true),
 		m.table(), m.guardrailFailures(), m.history(), m.workers(), m.putBack(), m.scm(),
 		m.network(), m.notes(), m.charts(), m.final(), m.footer(),
 	})
 }
 
-// pushedSoFar takes the word of the commits of a run that goes on for its branch.
-func (m *record) pushedSoFar() {
-	for _, it := range m.Iterations {
-		m.Publication.Pushed = m.Publication.Pushed || m.Outcome == "" && it.Commit.Pushed
-	}
-}
-
-// standing is how a run ended, or how far it is: iteration n, if it goes on.
-func (m record) standing(n int) doc.Section {
+// standing is how a run ended, or how far it is, if it goes on.
+func (m record) standing() doc.Section {
 	if m.Outcome == "" {
-		return m.progress(n)
+		return m.progress()
 	}
 	return m.headline()
 }
@@ -158,9 +151,6 @@ type CommentOptions struct {
 	// Marker is the first line, by which the comment is known as ours: an HTML
 	// comment. Empty: none.
 	Marker string
-	// Iteration is the one that is going on, 1-based, in a run without an outcome;
-	// 0: none yet.
-	Iteration int
 }
 
 // Comment is the record of a run for an issue or a pull request, in a few
@@ -171,8 +161,7 @@ func Comment(r ralph.Report, o CommentOptions) string {
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
 	m := record{r, commentLimits.bounds()}
 	if r.Outcome == "" {
-		m.pushedSoFar()
-		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(o.Iteration), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
+		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
 	}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", o.Marker), m.headline(), m.facts(m.links()), m.reasons(), m.unchanged(true), m.errors(),

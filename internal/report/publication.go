@@ -33,9 +33,11 @@ func pullWords(pr ralph.PullRequest) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// commitWords says what became of the commits.
-func commitWords(p ralph.Publication) string {
-	switch {
+// commitWords says what became of the commits. While a run goes on they are pushed.
+func commitWords(r ralph.Report) string {
+	switch p := r.Publication; {
+	case !p.Pushed && r.Outcome == "":
+		return ""
 	case !p.Pushed:
 		return "not pushed"
 	case p.Signed && p.Verified:

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -154,7 +155,7 @@ func everywhere(s string, o ralph.Outcome) ralph.Report {
 	for i := range r.Iterations {
 		r.Iterations[i].Rejection = ralph.RejectedGuardrails
 	}
-	r.Outcome = o
+	r.Outcome, r.Now.Took = o, time.Minute
 	r.Publication.Checks.State = ralph.ChecksFailed
 	r.Publication.Issue, r.Publication.PullRequest = 0, ralph.PullRequest{}
 	r.RunURL, r.Publication.ServerURL, r.Publication.Comment = "", "", ""
@@ -165,7 +166,7 @@ func checkRendered(t *testing.T, s string) {
 	t.Helper()
 	for _, o := range []ralph.Outcome{ralph.Blocked, ""} {
 		r := everywhere(s, o)
-		harmless(t, "Comment", report.Comment(r, report.CommentOptions{Marker: "<!-- ralph-action -->", Iteration: 2}))
+		harmless(t, "Comment", report.Comment(r, report.CommentOptions{Marker: "<!-- ralph-action -->"}))
 		harmless(t, "Body", report.Body(r, report.BodyOptions{Marker: "<!-- ralph-action -->"}))
 		if o != "" {
 			harmless(t, "Summary", report.Summary(r))

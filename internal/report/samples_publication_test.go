@@ -1,6 +1,10 @@
 package report_test
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 // continuedRun is the third run on a branch, from an issue, with everything
 // that can go well.
@@ -61,6 +65,7 @@ func halfPublished() ralph.Report {
 // goesOn is a run before its end.
 func goesOn(r ralph.Report) ralph.Report {
 	r.Outcome, r.Reason, r.MaxIterations = "", "", 10
+	r.Now = ralph.Activity{Iteration: 3, Took: 310 * time.Second, Doing: "Bash: npm test -- --run @octocat", For: 200 * time.Second}
 	return r
 }
 
@@ -69,7 +74,7 @@ func running() ralph.Report {
 	r := goesOn(maxIterations())
 	r.Iterations = r.Iterations[:2]
 	r.Publication.PullRequest = ralph.PullRequest{}
-	r.Publication.Issue, r.Publication.Pushed = 7, false // known at the end
+	r.Publication.Issue = 7 // known at the end
 	r.History = continuedRun().History
 	return r
 }

@@ -64,7 +64,7 @@ func (m record) links() []doc.Fact {
 	}
 	if n := commits(m.Report); n > 0 {
 		t := doc.Linked(compareURL(m.Report, false), words.Plural(n, "commit"))
-		if words := commitWords(p); words != "" {
+		if words := commitWords(m.Report); words != "" {
 			t = doc.Line(t, " ("+words+")")
 		}
 		facts = append(facts, doc.Fact{Name: "Work", Plain: true, Text: t})
@@ -271,9 +271,9 @@ func (m record) codes(names []string) doc.Text {
 }
 
 // progress says how far a run is that goes on.
-func (m record) progress(n int) doc.Section {
+func (m record) progress() doc.Section {
 	title := "🔄 Starting"
-	if n > 0 {
+	if n := m.Now.Iteration; n > 0 {
 		title = fmt.Sprintf("🔄 Working: %s %d", unit(m.Report), n)
 		if m.MaxIterations > 0 {
 			title += fmt.Sprintf(" of at most %d", m.MaxIterations)
@@ -282,12 +282,25 @@ func (m record) progress(n int) doc.Section {
 	return doc.Section{Name: "progress", Title: doc.Line(title)}
 }
 
+// now is what a run does that goes on, and what it has used.
+func (m record) now() []doc.Fact {
+	var facts []doc.Fact
+	if now := m.Now; now.Took > 0 {
+		t := doc.Line(words.Span(now.Took) + " in this " + unit(m.Report) + ", as of " + m.Started.Add(m.Duration).UTC().Format("15:04 UTC"))
+		if now.Doing != "" {
+			t = doc.Line(doc.Mono(now.Doing, m.command), " for "+words.Span(now.For)+"; ", t)
+		}
+		facts = append(facts, doc.Fact{Name: "Now", Text: t})
+	}
+	if len(m.Iterations) > 0 {
+		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(words.Cost(m.Usage().Cost) + ", " + words.Span(m.Duration))})
+	}
+	return facts
+}
+
 // soFarFacts is what is known of a run that goes on.
 func (m record) soFarFacts() []doc.Fact {
-	var facts []doc.Fact
-	if len(m.Iterations) > 0 {
-		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(words.Cost(m.Usage().Cost))})
-	}
+	facts := m.now()
 	if words.HasTasks(m.Report) {
 		facts = append(facts, doc.Fact{Name: "Stories", Plain: true, Text: doc.Line(words.StoryCount(m.Tasks))})
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
@@ -20,6 +21,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/branchname"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/repo/killed"
+	"github.com/org/ralph-action/internal/repo/publish"
 	"github.com/org/ralph-action/internal/repo/watch"
 	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
@@ -80,8 +82,8 @@ type branch struct {
 	repo       *repo.Repo     // nil: nothing is published
 	watcher    *watch.Watcher // nil: nobody asks whether the workspace changes
 	stallLimit int
-	signoff    string        // who signs our commits off; empty: nobody
-	pulls      forge.History // of the branch, as it was asked for last
+	signoff    string                        // who signs our commits off; empty: nobody
+	pulls      atomic.Pointer[forge.History] // of the branch, as it was asked for last; nil: it was not
 	start      repo.Start
 	history    ralph.History // of earlier runs on the branch
 	conflict   string        // why the branch is not up to its base, for the agent; empty: it is
@@ -253,21 +255,36 @@ func (b *branch) watchRepository(ctx context.Context) error {
 }
 
 // loopWorkspace is what the loop looks at, and commits to; nil when it need not
-// look.
-func (b *branch) loopWorkspace() ralph.Workspace {
+// look. pushed is told what is on the server.
+func (b *branch) loopWorkspace(pushed func(publish.State, []ralph.File)) ralph.Workspace {
 	switch {
 	case b.repo != nil && b.cfg.Git.Commit == config.CommitAgent:
-		return own{b.repo}
+		return own{told{b.repo, pushed}}
 	case b.repo != nil:
-		return b.repo
+		return told{b.repo, pushed}
 	case b.watcher != nil:
 		return b.watcher
 	}
 	return nil
 }
 
+// told is a repository of which somebody is told what is on the server.
+type told struct {
+	*repo.Repo
+	pushed func(publish.State, []ralph.File)
+}
+
+func (t told) PushCheckpoint(ctx context.Context, c ralph.Commit) ralph.Commit {
+	c = t.Repo.PushCheckpoint(ctx, c)
+	if c.Pushed {
+		files, _ := t.Files(ctx) // they are asked for again at the end
+		t.pushed(t.State(), files)
+	}
+	return c
+}
+
 // own is a repository in which only the agent commits while the loop runs.
-type own struct{ *repo.Repo }
+type own struct{ told }
 
 func (o own) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	return o.CheckpointOwn(ctx, it)

@@ -12,6 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/publish"
 )
 
 const checksName = "checks of the forge"
@@ -36,9 +37,7 @@ func (w *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict,
 	if sha == "" {
 		return nil, nil // nothing was ever published: there is nothing to check
 	}
-	if w.cfg.PullRequest.Wanted {
-		w.proposeForChecks(ctx, state.Branch)
-	}
+	w.proposeForChecks(ctx, state)
 	client, err := w.client()
 	if err != nil {
 		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
@@ -126,23 +125,12 @@ func (w *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log
 func (p *plan) interruptedNow() bool { return !p.Stop.asked().IsZero() }
 
 // proposeForChecks makes the pull request before the run is over, because many
-// workflows run for pull requests only. It stays a draft until the end, and what
-// fails here is tried again then.
-func (w *work) proposeForChecks(ctx context.Context, branch string) {
-	if w.proposed || w.remote.forge == nil {
-		return
-	}
-	r := w.rec.report
-	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = w.seen, time.Since(w.rec.started()), "", branch
-	want := w.proposal(r, branch)
-	want.Draft = want.Draft || w.cfg.PullRequest.Draft == config.DraftAuto
-	done, _, err := w.remote.forge.Upsert(ctx, want)
-	if err != nil {
+// workflows run for pull requests only. What fails here is tried again at the end.
+func (w *work) proposeForChecks(ctx context.Context, at publish.State) {
+	files, _ := w.repo.Files(ctx) // they are asked for again at the end
+	if _, err := w.live.Propose(ctx, at, files); err != nil {
 		w.rec.out.Say("The pull request is tried again at the end: " + err.Error())
-		return
 	}
-	w.proposed, w.rec.report.Publication.PullRequest = true, done
-	w.rec.out.Say("Pull request: " + done.URL)
 }
 
 // poll is the time between the first two looks at the checks: who expects them

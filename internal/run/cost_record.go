@@ -7,6 +7,7 @@ import "github.com/org/ralph-action/internal/ralph"
 type costRecord struct {
 	costs    []ralph.Cost // of the iterations that ended, from the first
 	reported int          // how many of them the last commit reports
+	before   int          // how many those before it do
 }
 
 // ended takes note of an iteration.
@@ -18,7 +19,14 @@ func (l *costRecord) ended(it ralph.Iteration) {
 }
 
 // committed notes that a commit reports everything up to an iteration.
-func (l *costRecord) committed(iteration int) { l.reported = iteration }
+func (l *costRecord) committed(iteration int) {
+	if iteration != l.reported {
+		l.before, l.reported = l.reported, iteration
+	}
+}
+
+// withdrawn notes that the server refused all of the last commit.
+func (l *costRecord) withdrawn() { l.reported = l.before }
 
 // unreported is what was spent since the last commit, the iteration that is being
 // committed included.

@@ -10,6 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/publish"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/memory"
 )
@@ -25,7 +26,7 @@ func (b *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, e
 	if err != nil {
 		return repo.Word{}, err
 	}
-	b.pulls = history
+	b.pulls.Store(&history)
 	word := repo.Word{Moved: map[string]string{}}
 	theirs := func(one forge.OpenPullRequest) bool { return one.Foreign }
 	if len(history.Open) > 0 && !slices.ContainsFunc(history.Open, func(one forge.OpenPullRequest) bool { return !theirs(one) }) {
@@ -107,18 +108,26 @@ func (w *work) stillThere(ctx context.Context, p *ralph.Publication) (bool, erro
 	return false, fmt.Errorf("%s: the work is on the branch %s (commit %s) and in no pull request; open one from there, or take the commit over by hand", what, p.Branch, p.HeadSHA[:min(7, len(p.HeadSHA))])
 }
 
+// toBase is what is known of the branch's pull requests to its base.
+func (b *branch) toBase() forge.Found {
+	if history := b.pulls.Load(); history != nil {
+		return history.To(b.start.Base)
+	}
+	return forge.History{}.To(b.start.Base)
+}
+
 // last is the number of the pull request of the branch that was open when it was
 // looked at last; 0: none.
 func (b *branch) last() int {
 	if p := b.rec.report.Publication.PullRequest; p.Number != 0 {
 		return p.Number
 	}
-	return b.pulls.To(b.start.Base).Open.Number
+	return b.toBase().Open.Number
 }
 
 // about is what the pull request is about, by what its body remembers and what this
 // run brings.
-func (b *branch) about(body string) memory.About {
+func (b *branch) about(body string, now publish.State) memory.About {
 	about := memory.ReadAbout(body)
 	if body == "" {
 		about.Issues = b.leftOpen()
@@ -127,9 +136,10 @@ func (b *branch) about(body string) memory.About {
 	if about.Base == "" {
 		about.Base = b.start.AskedBase
 	}
-	if at := b.repo.State().OnBase; at != "" {
-		about = about.On(memory.BaseCommit{Base: b.start.Base, SHA: at})
+	if now.OnBase != "" {
+		about = about.On(memory.BaseCommit{Base: b.start.Base, SHA: now.OnBase})
 	}
+	about.Tip = now.Tip
 	return about
 }
 
@@ -140,7 +150,7 @@ func (b *branch) leftOpen() []int {
 	if !b.start.Resumed {
 		return nil
 	}
-	if last := b.pulls.To(b.start.Base).Closed; last.Number != 0 {
+	if last := b.toBase().Closed; last.Number != 0 {
 		if last.Merged || !strings.Contains(last.Body, forge.Marker) {
 			return nil
 		}
@@ -156,15 +166,15 @@ func (b *branch) leftOpen() []int {
 // it closes and what it is called stays: a later run on the branch may have come from
 // a comment on it, or from nothing but its branch. A title that the owner gave, or the
 // first one that an agent gives, is set anew, unless somebody edited it on the forge;
-// so is that of a pull request which this run has made.
-func (w *work) revise(r ralph.Report, title, body string) (string, string) {
-	about := w.about(body)
+// so is that of a pull request which this run has made, or one that was killed.
+func (w *work) revise(r ralph.Report, at publish.State, title, body string) (string, string) {
+	about := w.about(body, at)
 	if plain := forge.PlainTitle(title); about.Title == memory.TitleMark(plain) {
 		title = plain
 	}
 	ours, now := about.Title == memory.TitleMark(title), w.title(r)
-	said := now == memory.SaidTitle(r)
-	if w.cfg.PullRequest.Title != "" && (about.Title == "" || ours) || ours && (w.rec.report.Publication.PullRequest.Operation == ralph.OperationCreated || said && !about.Said) || title == "" {
+	said, early := now == memory.SaidTitle(r), r.Publication.PullRequest.Operation == ralph.OperationCreated || strings.Contains(body, forge.UnderWayMark)
+	if w.cfg.PullRequest.Title != "" && (about.Title == "" || ours) || ours && (early || said && !about.Said) || title == "" {
 		title = now
 		about.Title, about.Said = memory.TitleMark(title), said
 	}
@@ -173,6 +183,9 @@ func (w *work) revise(r ralph.Report, title, body string) (string, string) {
 
 // body is that of the pull request.
 func (w *work) body(public ralph.Report, about memory.About) string {
-	about.Tip = w.repo.State().Tip
-	return w.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: w.cfg.PullRequest.Body, Marker: forge.Marker, About: about}))
+	text := w.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: w.cfg.PullRequest.Body, Marker: forge.Marker, About: about}))
+	if public.Outcome == "" {
+		text += "\n" + forge.UnderWayMark + "\n"
+	}
+	return text
 }

@@ -21,7 +21,7 @@ import (
 func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 	l := ralph.Loop{
 		Agent:      lean{w.agents},
-		Workspace:  w.loopWorkspace(),
+		Workspace:  w.loopWorkspace(w.live.Pushed),
 		Guardrails: w.guardrails(), Jobs: w.jobs(),
 		SCM:    w.scm(),
 		Ready:  w.ready,
@@ -29,7 +29,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		Policy: ralph.Policy{
 			Completion: w.cfg.Loop.Completion, MaxIterations: w.cfg.Loop.MaxIterations, MinToolCalls: w.cfg.Loop.MinToolCalls, CallsOnly: w.cfg.Mode == config.ModeSession,
 			Resume: w.cfg.Agent.Resume, OnAgentError: w.cfg.Loop.OnAgentError, MaxRetries: w.cfg.Loop.MaxRetries, RetryDelay: w.cfg.Loop.RetryDelay, Delay: w.delay,
-			StallLimit: w.stallLimit, QuotaWait: w.cfg.Limits.QuotaWait, Salvage: salvage,
+			StallLimit: w.stallLimit, QuotaWait: w.cfg.Limits.QuotaWait, Salvage: salvage, Grace: killGrace,
 			Checkpoint: w.cfg.Git.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Git.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
@@ -130,26 +130,17 @@ func (w *work) emit(e ralph.Event) {
 	}
 }
 
-// keepBooks notes what the commits and the comment tell.
+// keepBooks notes what the commits, the pull request and the comment tell.
 func (w *work) keepBooks(e ralph.Event) {
 	switch {
-	case e.Kind == ralph.EventCheckpoint:
-		if e.Commit != nil && e.Commit.Ours {
-			w.costs.committed(e.Iteration)
-		}
-		return
+	case e.Kind == ralph.EventCheckpoint && e.Commit.SHA == "":
+		w.costs.withdrawn()
+	case e.Kind == ralph.EventCheckpoint && e.Commit.Ours:
+		w.costs.committed(e.Iteration)
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		w.costs.ended(*e.Record)
-		if w.updates == nil && !w.cfg.PullRequest.WaitForCI {
-			return
-		}
-		w.seen = append(w.seen, *e.Record)
-	case e.Kind != ralph.EventIterationStart:
-		return
 	}
-	if w.updates != nil {
-		w.updates.update(w.progress(e.Iteration))
-	}
+	w.live.Event(e, &w.rec.report)
 }
 
 // taskFile is what a prompt file held.

@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/publish"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/memory"
+	"github.com/org/ralph-action/internal/run/proposal"
 )
 
 // pullRequest brings the pull request to what the run came to.
@@ -29,7 +30,9 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publ
 		if p.HeadSHA != "" && !w.cfg.PullRequest.DeleteBranch {
 			w.rec.note(fmt.Sprintf("%s has no changes compared to %s: no pull request is needed. With delete-branch: true the branch would be deleted.", p.Branch, p.Base))
 		}
-		p.PullRequest, err = w.open(ctx, p)
+		if p.PullRequest, err = w.open(ctx, p); err == nil {
+			err = w.closeEarly(ctx, p, state)
+		}
 		return err
 	}
 	if w.onTheirs() {
@@ -37,15 +40,18 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publ
 			return err
 		}
 	}
-	if p.HeadSHA == "" && !w.proposed {
+	early, tried := w.live.PullRequest()
+	if p.HeadSHA == "" && !tried {
 		due, err := w.due(ctx, p, state)
 		if err != nil || !due {
 			return err
 		}
 	}
 	w.whoStartsCI() // said before the body is written
-	created := w.rec.report.Publication.PullRequest.Operation
-	want := w.proposal(w.rec.report, p.Branch)
+	r := w.rec.report
+	r.Publication.PullRequest.Draft = w.draft() // as it is about to be
+	want := w.proposal(report.Redacted(r, w.rec.masked), state)
+	want.Draft, want.NewDraft, want.Last, want.NewHead = w.draft(), w.cfg.PullRequest.Draft == config.DraftNew, w.last(), !w.start.Existed && !tried
 	if p.HeadSHA == "" && w.rec.report.Outcome != ralph.Completed {
 		want.NewDraft = true // this run added nothing: whether the work is complete was said before
 	}
@@ -53,17 +59,20 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publ
 	w.warned(warnings)
 	switch {
 	case errors.Is(err, forge.ErrNoCommits):
-		return nil // the base has gained the same changes: there is nothing to propose
+		if early.Operation == ralph.OperationCreated {
+			w.rec.note("No other pull request is made: " + err.Error())
+		}
+		return nil // the base has gained the same changes, or somebody has seen them: there is nothing to propose
 	case err != nil:
 		return err
 	}
-	if w.proposed && created == ralph.OperationCreated {
-		done.Operation = created // by this run, a moment ago
+	w.told = early.Number == done.Number
+	if w.told && early.Operation == ralph.OperationCreated {
+		done.Operation = early.Operation // by this run, a moment ago
 	}
 	p.PullRequest = done
-	if done.Foreign && done.Number == w.decision.CommentOn && w.updates != nil {
-		w.updates.end(ctx) // the record is the comment
-		w.updates, p.Comment = nil, done.URL
+	if done.Foreign && done.Number == w.decision.CommentOn && w.telling {
+		w.telling, p.Comment = false, done.URL // the record is the comment
 	}
 	w.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
 	w.autoMerge(ctx, p)
@@ -103,7 +112,7 @@ func (w *work) due(ctx context.Context, p *ralph.Publication, state publish.Stat
 			return true, nil
 		}
 		// A run that was killed may have left it without labels and people.
-		w.warned(w.remote.forge.ApplyMetadata(ctx, found, w.proposal(w.rec.report, p.Branch)))
+		w.warned(w.remote.forge.ApplyMetadata(ctx, found, w.proposal(w.rec.public(), state)))
 		if w.start.Resumed && w.lastIsOurs() {
 			w.autoMerge(ctx, p)
 		}
@@ -117,21 +126,79 @@ func (w *work) lastIsOurs() bool {
 	return len(w.start.Messages) > 0 && len(memory.ReadHistory(w.start.Messages[:1], true).Runs) > 0
 }
 
-// proposal is the pull request as it should be.
-func (w *work) proposal(r ralph.Report, branch string) forge.PullRequest {
-	r.Publication.PullRequest.Draft = w.draft() // as it is about to be
-	public := report.Redacted(r, w.rec.masked)
-	title, about := w.title(public), w.about("")
-	about.Title, about.Said = memory.TitleMark(title), title == memory.SaidTitle(public)
+// proposal is the pull request as it should be, but for whether it is a draft. r is
+// public. What it reads else is settled before the loop: it is called beside the run.
+func (w *work) proposal(r ralph.Report, at publish.State) forge.PullRequest {
+	title, about := w.title(r), w.about("", at)
+	about.Title, about.Said = memory.TitleMark(title), title == memory.SaidTitle(r)
 	return forge.PullRequest{
-		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: w.cfg.Git.PushToFork,
-		HeadSHA: w.repo.State().Tip, Last: w.last(), NewHead: !w.start.Existed && !w.proposed,
+		Title: title, Head: at.Branch, Base: r.Publication.Base, HeadRepository: w.cfg.Git.PushToFork, HeadSHA: at.Tip,
 		Same:   func(body string) bool { return w.onTheirs() || memory.ReadAbout(body).Base == w.start.AskedBase },
-		Body:   w.body(public, about),
-		Revise: func(title, body string) (string, string) { return w.revise(public, title, body) },
-		Record: w.rec.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
-		Draft:  w.draft(), NewDraft: w.cfg.PullRequest.Draft == config.DraftNew, MaintainerCanModify: w.cfg.PullRequest.MaintainersCanModify,
-		Labels: w.cfg.PullRequest.Labels, Assignees: w.cfg.PullRequest.Assignees, Reviewers: w.cfg.PullRequest.Reviewers, TeamReviewers: w.cfg.PullRequest.TeamReviewers, Milestone: w.cfg.PullRequest.Milestone,
+		Body:   w.body(r, about),
+		Revise: func(title, body string) (string, string) { return w.revise(r, at, title, body) },
+		Record: w.rec.redact.Text(report.Comment(r, report.CommentOptions{Marker: forge.RecordMarker})),
+
+		MaintainerCanModify: w.cfg.PullRequest.MaintainersCanModify,
+		Labels:              w.cfg.PullRequest.Labels, Assignees: w.cfg.PullRequest.Assignees, Reviewers: w.cfg.PullRequest.Reviewers, TeamReviewers: w.cfg.PullRequest.TeamReviewers, Milestone: w.cfg.PullRequest.Milestone,
+	}
+}
+
+// proposeEarly has the pull request tell of the run while it goes on: the open one, else
+// a draft that is made of the first push. Somebody else's is left alone, and who is to
+// review is asked at the end.
+func (w *work) proposeEarly(o *proposal.Options) {
+	client, open := w.remote.forge, w.toBase().Open
+	if client == nil || !w.pushes() || open.Foreign || w.onTheirs() && open.Number == 0 {
+		return
+	}
+	draft, first := w.cfg.PullRequest.Draft != config.DraftNever, !w.start.Existed
+	o.Pull, o.Early = open, draft || open.Number != 0
+	o.Propose = func(ctx context.Context, r ralph.Report, at publish.State) (ralph.PullRequest, error) {
+		want := w.proposal(r, at)
+		want.Draft, want.NewDraft, want.NewHead = draft, true, first
+		want.Reviewers, want.TeamReviewers = nil, nil
+		first = false
+		done, _, err := client.Upsert(ctx, want) // the warnings come again at the end
+		if errors.Is(err, forge.ErrNoCommits) {
+			return ralph.PullRequest{}, nil
+		}
+		if err == nil {
+			w.rec.out.Say("Pull request: " + done.URL)
+		}
+		return done, err
+	}
+	o.Update = func(ctx context.Context, number int, r ralph.Report, at publish.State) error {
+		return client.Update(ctx, number, w.proposal(r, at))
+	}
+}
+
+// closeEarly closes the pull request that this run made and that has nothing left.
+func (w *work) closeEarly(ctx context.Context, p *ralph.Publication, state publish.State) error {
+	early, _ := w.live.PullRequest()
+	if early.Operation != ralph.OperationCreated || early.Number != p.PullRequest.Number || p.PullRequest.Foreign {
+		return nil
+	}
+	w.endEarly(ctx, state)
+	closed, err := w.remote.forge.Close(ctx, p.PullRequest)
+	if err != nil {
+		return err
+	}
+	p.PullRequest = closed
+	w.did("close the pull request", fmt.Sprintf("#%d", closed.Number))
+	w.rec.note(fmt.Sprintf("Pull request #%d, which this run had opened, was closed: nothing is left of the work in it.", closed.Number))
+	return nil
+}
+
+// endEarly has the pull request that tells of the run as going on tell of its end, where
+// that was not written otherwise: the last push failed, or the work went to another branch.
+func (w *work) endEarly(ctx context.Context, state publish.State) {
+	early, written := w.live.PullRequest()
+	if !written || w.told || early.Number == 0 || early.Foreign {
+		return
+	}
+	w.told = true
+	if err := w.remote.forge.Update(ctx, early.Number, w.proposal(w.rec.public(), state)); err != nil {
+		w.warned([]string{err.Error()})
 	}
 }
 
@@ -173,7 +240,7 @@ func (w *work) holdBack(ctx context.Context) error {
 	if !w.cfg.PullRequest.AutoMerge || !w.start.Resumed || w.remote.forge == nil || w.cfg.PullRequest.Draft == config.DraftNew {
 		return nil
 	}
-	if err := w.remote.forge.ConvertToDraft(ctx, w.pulls.To(w.start.Base)); err != nil {
+	if err := w.remote.forge.ConvertToDraft(ctx, w.toBase()); err != nil {
 		return invalid(fmt.Errorf("auto-merge could merge the pull request while work on it continues, and it could not be made a draft: %w", err))
 	}
 	return nil

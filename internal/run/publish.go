@@ -23,6 +23,7 @@ func (w *work) publish(run context.Context) {
 	w.budgetKept()
 	w.rec.report.Network = w.network.refused()
 	if w.repo == nil {
+		w.endLive(ctx)
 		w.rec.ended()
 		if w.local() && w.cfg.Mode != config.ModeSupervise {
 			w.rec.note(w.leftHere())
@@ -44,6 +45,10 @@ func (w *work) publish(run context.Context) {
 		} else if err := w.repo.Follow(ctx, !w.onTheirs()); err != nil {
 			w.rec.note("The branch's pull request could not be checked again before publishing: " + err.Error())
 		}
+	}
+	w.endLive(ctx)
+	if early, _ := w.live.PullRequest(); early.Operation == ralph.OperationCreated {
+		p.PullRequest = early
 	}
 	w.rec.ended()
 	state := w.repo.State()
@@ -93,6 +98,7 @@ func (w *work) publish(run context.Context) {
 			}
 		}
 	}
+	w.endEarly(ctx, state)
 	if w.pushes() && p.HeadSHA == "" && p.Tip == "" {
 		p.Branch = "" // it is nowhere but here
 	}
@@ -187,6 +193,9 @@ func (w *work) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 		if c, err = w.repo.Checkpoint(ctx, *it); c.SHA != "" {
 			if it.Commit.SHA != "" {
 				c.Own += it.Commit.Own + 1
+			}
+			if c.Pushing {
+				c = w.repo.PushCheckpoint(ctx, c)
 			}
 			it.Commit = c
 			w.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: it.Number})

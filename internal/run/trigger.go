@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/actions/trigger"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/proposal"
 )
 
 // BringsTask says that an event may bring a task, or that anybody can cause it, so
@@ -193,57 +193,56 @@ func (p *plan) connect(repository string, pushing bool) (*forge.Client, error) {
 	})
 }
 
-// tellAbout begins to keep the comment up to date that tells of the run where it
-// came from.
-func (w *work) tellAbout(ctx context.Context) error {
-	if !w.cfg.Trigger.Comment || w.decision.CommentOn == 0 || !w.pushes() {
+// goLive begins to keep up to date what tells of the run: the comment where it came
+// from, and the pull request.
+func (w *work) goLive(ctx context.Context) error {
+	o := proposal.Options{Mask: w.rec.masked, Failed: func(err error) { w.rec.out.Warn(err.Error()) }}
+	if w.cfg.Trigger.Comment && w.decision.CommentOn != 0 && w.pushes() {
+		client, err := w.client()
+		if err != nil {
+			return invalid(err)
+		}
+		w.telling, w.rec.onEnd = true, w.tellRefusal
+		o.Comment = func(ctx context.Context, r ralph.Report) error {
+			text := w.rec.redact.Text(report.Comment(r, report.CommentOptions{Marker: forge.RecordMarker}))
+			ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
+			if ref.ID != 0 {
+				w.comment = ref
+			}
+			return err
+		}
+	}
+	w.proposeEarly(&o)
+	if o.Comment == nil && o.Propose == nil {
 		return nil
 	}
-	client, err := w.client()
-	if err != nil {
-		return invalid(err)
-	}
-	w.updates = newCommentUpdater(ctx, func(ctx context.Context, text string) error {
-		ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
-		if ref.ID != 0 {
-			w.comment = ref
-		}
-		return err
-	}, func(err error) { w.rec.out.Warn(err.Error()) })
-	w.undo.atEnd(w.updates.cut) // a run that ends in another way
-	w.rec.onEnd = w.tellRefusal
-	w.updates.update(w.progress(0))
+	w.live = proposal.New(ctx, w.rec.report, o)
+	w.undo.atEnd(w.live.Cut) // a run that ends in another way
 	return nil
-}
-
-// progress is what the comment says while the run goes on.
-func (w *work) progress(iteration int) string {
-	r := w.rec.report
-	r.Iterations = w.seen
-	r.Duration = time.Since(w.rec.started())
-	return w.rec.redact.Text(report.Comment(report.Redacted(r, w.rec.masked), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
 }
 
 // tellRefusal says in the comment that the run ended before its first iteration.
 func (w *work) tellRefusal(run context.Context) {
-	if w.updates == nil {
-		return
-	}
 	ctx, cancel := w.publishing(run)
 	defer cancel()
+	w.endLive(ctx)
 	w.tellEnd(ctx)
+}
+
+// endLive ends the updates: what is written from now on is the last word.
+func (w *work) endLive(ctx context.Context) {
+	if w.interruptedNow() {
+		w.live.Cut()
+	} else {
+		w.live.End(ctx)
+	}
 }
 
 // tellEnd says in the comment how the run ended. Below a pull request that
 // somebody else described the record stands there already.
 func (w *work) tellEnd(ctx context.Context) {
-	if w.updates == nil {
+	if !w.telling {
 		return
-	}
-	if w.interruptedNow() {
-		w.updates.cut()
-	} else {
-		w.updates.end(ctx)
 	}
 	client, err := w.client()
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run/proposal"
 	"github.com/org/ralph-action/internal/run/stories"
 )
 
@@ -12,12 +12,12 @@ import (
 // are told.
 type work struct {
 	*branch
-	agents   agentSet
-	backlog  *stories.Backlog  // nil without a task list
-	updates  *commentUpdater   // keeps the comment up to date; nil: nobody is told while the run goes on
-	comment  forge.CommentRef  // what it writes
-	seen     []ralph.Iteration // that ended
-	proposed bool              // the pull request was made before the end, for its checks
+	agents  agentSet
+	backlog *stories.Backlog // nil without a task list
+	live    *proposal.Live   // keeps pull request and comment up to date; nil: nobody is told while the run goes on
+	telling bool             // there is a comment that tells of the run
+	comment forge.CommentRef // that was written last
+	told    bool             // the pull request that told of the run as going on tells of its end
 }
 
 // attach brings the workspace to the run's branch.
@@ -32,7 +32,7 @@ func attach(ctx context.Context, b *branch, agents agentSet) (*work, error) {
 	if err := b.overlayBase(ctx); err != nil {
 		return w, err
 	}
-	if err := w.tellAbout(ctx); err != nil {
+	if err := w.goLive(ctx); err != nil {
 		return w, err
 	}
 	if err := w.holdBack(ctx); err != nil {

@@ -19,6 +19,14 @@ if [ ! -e one ]; then echo 1 >one; echo "The first half is there."; exit; fi
 [ -e two ] || echo 2 >two
 echo '<promise>COMPLETE</promise>'
 `
+	// slowSecond is twoSteps with time to push the first half, and to propose it,
+	// while the second is worked at.
+	slowSecond = `cat >/dev/null
+if [ ! -e one ]; then echo 1 >one; echo "The first half is there."; exit; fi
+sleep 1
+[ -e two ] || echo 2 >two
+echo '<promise>COMPLETE</promise>'
+`
 )
 
 // Place is a forge with the repository octo/work: an agent in agent.sh, people,
@@ -42,7 +50,8 @@ func Place(t testing.TB, agent string, o fakegithub.Options) (*fakegithub.Reposi
 }
 
 // Scenarios are the ways of publishing whose steps a killed run must survive. The
-// first is the plain one; program is ralph's binary.
+// first is the plain one; in the second all of the first push and of the draft that
+// it makes goes on beside a turn. program is ralph's binary.
 func Scenarios(program string) []Scenario {
 	inputs := map[string]string{
 		"prompt": "Do both halves", "agent": "text", "agent-command": "sh agent.sh", "branch": "ralph/work", "guardrails": "test -e two",
@@ -53,13 +62,15 @@ func Scenarios(program string) []Scenario {
 		maps.Copy(all, more)
 		return all
 	}
-	action := func(t testing.TB, more map[string]string) Action {
-		r, token := Place(t, twoSteps, fakegithub.Options{})
+	agent := func(t testing.TB, agent string, more map[string]string) Action {
+		r, token := Place(t, agent, fakegithub.Options{})
 		return Action{Program: program, Repo: r, Token: token, Inputs: with(more)}
 	}
+	action := func(t testing.TB, more map[string]string) Action { return agent(t, twoSteps, more) }
 	onePull := func(t testing.TB, r *fakegithub.Repository) { wantPulls(t, r, 1) }
 	return []Scenario{
 		{Name: "plain", Make: func(t testing.TB) Action { return action(t, nil) }, True: onePull},
+		{Name: "beside a turn", Make: func(t testing.TB) Action { return agent(t, slowSecond, nil) }, True: onePull},
 		{Name: "signed", Make: func(t testing.TB) Action { return action(t, map[string]string{"sign-commits": "true"}) }, True: onePull},
 		{Name: "squashed", Make: func(t testing.TB) Action {
 			a := action(t, nil)

@@ -1,48 +1,11 @@
 package run
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
-
-// Updates never hold up the run, skip what is outdated, and end when asked to.
-func TestTelling(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var posted []string
-		failures := 0
-		tl := newCommentUpdater(t.Context(), func(_ context.Context, text string) error {
-			time.Sleep(5 * time.Second)
-			posted = append(posted, text)
-			return errors.New("locked")
-		}, func(error) { failures++ })
-		began := time.Now()
-		for _, text := range []string{"1", "2", "3"} {
-			tl.update(text)
-			synctest.Wait()
-		}
-		if time.Since(began) != 0 {
-			t.Error("say waited for the forge")
-		}
-		time.Sleep(time.Minute)
-		tl.update("4")
-		synctest.Wait()
-		tl.update("never")
-		tl.end(t.Context())
-		if want := []string{"1", "3", "4"}; !slices.Equal(posted, want) {
-			t.Errorf("posted %q, want %q", posted, want)
-		}
-		if failures != 1 {
-			t.Errorf("told of %d failures, want 1", failures)
-		}
-	})
-}
 
 // What each commit tells of the cost adds up to that of the run.
 func TestLedger(t *testing.T) {
@@ -59,6 +22,16 @@ func TestLedger(t *testing.T) {
 	}
 	if want := []int64{3, 12}; !slices.Equal(told, want) {
 		t.Errorf("the commits tell of %v, want %v", told, want)
+	}
+	// A commit of which the server took nothing is made up for by the next.
+	l = costRecord{}
+	l.committed(1)
+	l.ended(iterationOf(1, 1))
+	l.committed(2)
+	l.ended(iterationOf(2, 2))
+	l.withdrawn()
+	if got := l.unreported(iterationOf(3, 3)).Amount; got != 5 {
+		t.Errorf("the commit after one that was withdrawn tells of %d, want 5", got)
 	}
 	// One commit at the end, made when the last iteration has ended.
 	l = costRecord{}
