@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
@@ -34,7 +35,7 @@ const pass = "a check cannot fail here any more"
 
 // extends finds rules of a linter that come by the set: of some of them nobody wants to
 // hear.
-var extends = re(`\bextends\b|recommended|\bplugins?\b|inherit_|^"?strict"?\s*[:=]\s*[tT]rue`)
+var extends = re(`\bextends\b|recommended|\bplugins?\b|\bNewCops:\s*enable|inherit_|^"?strict"?\s*[:=]\s*[tT]rue`)
 
 var (
 	// manifest finds files that say which linters there are, linter lines that do.
@@ -91,6 +92,41 @@ func overlap(a, b map[string]bool) bool {
 // ignoring finds the heads of blocks of Gradle in which failures are ignored.
 var ignoring = re(`([^\n{}]*)\{[^{}]*\bignoreFailures\s*=\s*true`)
 
+// stillOff returns the lines of a file that switch off cops that were off before, in
+// whichever file, or that came with others that are on.
+func (k *look) stillOff(f File, come [][]byte) map[int]bool {
+	off, known, out := map[string]bool{}, map[string]bool{}, map[int]bool{}
+	for _, other := range k.files {
+		if strings.Contains(other.Path, "rubocop") {
+			for _, cop := range switchedOff(other.Old) {
+				off[cop] = true
+			}
+		}
+	}
+	for _, line := range linesOf(f.Old) {
+		known[string(line)] = true
+	}
+	on := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
+	for n, cop := range switchedOff(f.New) {
+		out[n] = off[cop] || on && !known[cop]
+	}
+	return out
+}
+
+// switchedOff returns the cops that a file switches off, by line.
+func switchedOff(text []byte) map[int]string {
+	out, cop, n := map[int]string{}, "", 0
+	for line := range bytes.Lines(text) {
+		n++
+		if trimmed := bytes.TrimSpace(line); isWord(line[0]) {
+			cop = string(trimmed)
+		} else if bytes.HasPrefix(trimmed, []byte("Enabled: false")) {
+			out[n] = cop
+		}
+	}
+	return out
+}
+
 // onlyReports reports whether all that ignores failures in a build is new in it.
 func onlyReports(f File) bool {
 	if !bytes.Contains(f.New, []byte("ignoreFailures")) {
@@ -142,6 +178,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	come := missing(linesOf(f.New), linesOf(f.Old))
 	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
 	ran, wanted, reports := started(gone), demanded(come), onlyReports(f)
+	off := sync.OnceValue(func() map[int]bool { return k.stillOff(f, come) })
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(bytes.TrimRight(line, ","))]++
@@ -162,6 +199,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			case before[s.rule] >= 0:
 			case s.files != nil && extended:
 			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
+			case bytes.HasPrefix(line, []byte("Enabled:")) && off()[n]:
 			case s.rule == "rule switched off" && wanted[nameOf(line)]: // it has that name in another plugin
 			case s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path)):
 			default:
