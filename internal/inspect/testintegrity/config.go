@@ -76,7 +76,7 @@ func (k *look) config() {
 		switch {
 		case told:
 		case f.Deleted || configurationOf(f.Path) == nil:
-			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !(f.Deleted && k.unused(was)) {
+			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) {
 				how = " "
 			}
 		case c.commands != nil:

@@ -92,39 +92,22 @@ func overlap(a, b map[string]bool) bool {
 // ignoring finds the heads of blocks of Gradle in which failures are ignored.
 var ignoring = re(`([^\n{}]*)\{[^{}]*\bignoreFailures\s*=\s*true`)
 
-// stillOff returns the lines of a file that switch off cops that were off before, in
-// whichever file, or that came with others that are on.
-func (k *look) stillOff(f File, come [][]byte) map[int]bool {
-	off, known, out := map[string]bool{}, map[string]bool{}, map[int]bool{}
-	for _, other := range k.files {
-		if strings.Contains(other.Path, "rubocop") {
-			for _, cop := range switchedOff(other.Old) {
-				off[cop] = true
+// cops returns those of RuboCop that were configured before: off ones by "-" and their names, too.
+func (k *look) cops() map[string]bool {
+	known, cop := map[string]bool{}, ""
+	for _, f := range k.files {
+		for line := range bytes.Lines(f.Old) {
+			switch trimmed := bytes.TrimSpace(line); {
+			case !strings.Contains(f.Path, "rubocop"):
+			case isWord(line[0]):
+				cop = string(trimmed)
+				known[cop] = true
+			case bytes.HasPrefix(trimmed, []byte("Enabled: false")):
+				known["-"+cop] = true
 			}
 		}
 	}
-	for _, line := range linesOf(f.Old) {
-		known[string(line)] = true
-	}
-	on := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
-	for n, cop := range switchedOff(f.New) {
-		out[n] = off[cop] || on && !known[cop]
-	}
-	return out
-}
-
-// switchedOff returns the cops that a file switches off, by line.
-func switchedOff(text []byte) map[int]string {
-	out, cop, n := map[int]string{}, "", 0
-	for line := range bytes.Lines(text) {
-		n++
-		if trimmed := bytes.TrimSpace(line); isWord(line[0]) {
-			cop = string(trimmed)
-		} else if bytes.HasPrefix(trimmed, []byte("Enabled: false")) {
-			out[n] = cop
-		}
-	}
-	return out
+	return known
 }
 
 // onlyReports reports whether all that ignores failures in a build is new in it.
@@ -178,13 +161,17 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	come := missing(linesOf(f.New), linesOf(f.Old))
 	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
 	ran, wanted, reports := started(gone), demanded(come), onlyReports(f)
-	off := sync.OnceValue(func() map[int]bool { return k.stillOff(f, come) })
+	cop, cops := "", sync.OnceValue(k.cops)
+	others := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(bytes.TrimRight(line, ","))]++
 	}
 	for line := range bytes.Lines(f.New) {
 		n++
+		if isWord(line[0]) {
+			cop = string(bytes.TrimSpace(line))
+		}
 		line = bytes.TrimSpace(line)
 		id := string(bytes.TrimRight(line, ","))
 		if had[id]--; had[id] >= 0 || len(line) > 4000 || comment.Match(line) {
@@ -199,7 +186,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			case before[s.rule] >= 0:
 			case s.files != nil && extended:
 			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
-			case bytes.HasPrefix(line, []byte("Enabled:")) && off()[n]:
+			case bytes.HasPrefix(line, []byte("Enabled:")) && (cops()["-"+cop] || others && !cops()[cop]):
 			case s.rule == "rule switched off" && wanted[nameOf(line)]: // it has that name in another plugin
 			case s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path)):
 			default:

@@ -204,17 +204,17 @@ func (t *tested) skippedGroups() [][2]int {
 	s, groups, ends := t.old, [][2]int(nil), t.old.indentEnds()
 	for _, m := range t.lang.skip {
 		for _, at := range find(m.re, s, inCode) {
-			line, text, end := s.lineOf(at[1]-1)-1, s.lineAt(at), 0
-			switch open := bytes.IndexAny(s.code[at[1]:min(len(s.code), at[1]+far)], "{};"); {
+			line, text, end := s.lineOf(at[1]-1)-1, s.lineAt(at), len(s.code)
+			switch {
 			case onCondition.MatchString(text):
+				continue
 			case strings.HasPrefix(text, "pytestmark"):
-				end = len(s.code)
 			case t.lang.indent && strings.HasPrefix(text, "@"): // above a class
-				end = int(ends[min(line+1, len(s.starts)-1)])
+				end = int(ends[min(line+1, len(ends)-1)])
 			case t.lang.indent:
 				end = int(ends[line])
-			case open >= 0 && s.code[at[1]+open] == '{':
-				end = s.closing(at[1] + open)
+			default:
+				end = s.closing(at[1] + max(0, bytes.IndexAny(s.code[at[1]:min(len(s.code), at[1]+far)], "{};")))
 			}
 			groups = append(groups, [2]int{at[1], end})
 		}
@@ -258,7 +258,7 @@ func (k *look) removed(t *tested) {
 // idle reports whether a test did not run before, or asserted nothing that may fail.
 func (t *tested) idle(c testCase) bool {
 	body := t.old.code[c.begin:c.end]
-	if t.lang.asserted(t.old, c) == 0 && (compiles.MatchString(c.name) || !call.Match(body)) {
+	if t.lang.asserted(t.old, c) == 0 && (strings.HasSuffix(strings.ToLower(c.name), "compiles") || t.lang.name != "ruby" && !call.Match(body)) {
 		return true
 	}
 	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(body) {
@@ -268,9 +268,6 @@ func (t *tested) idle(c testCase) bool {
 	head := t.old.code[c.at:max(c.begin, min(first, c.end))]
 	return !onCondition.Match(head) && slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(head) })
 }
-
-// compiles finds names of tests that only have to compile.
-var compiles = re(`(?i)compil`)
 
 // namesOf lists at most five tests.
 func namesOf(list []testCase) string {
