@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -59,8 +60,11 @@ func (k *look) emptied(t *tested) {
 				tell(rankSkipped, at, "not in CI", "code"+t.in(at)+" does not run in the CI")
 			}
 		}
+		failed := sync.OnceValue(func() bool {
+			return slices.ContainsFunc(missing(linesOf(t.old.plain), linesOf(t.now.plain)), fails.Match)
+		})
 		for _, at := range k.freshIn(t, swallows, inCode) {
-			if len(t.after) == 0 || bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) || !k.swallowed(t, at) {
+			if len(t.after) == 0 || bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) || !k.swallowed(t, at, failed) {
 				continue // the assertion is what is tested, or it was swallowed before
 			}
 			tell(rankEmptied, at, "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")
@@ -100,15 +104,15 @@ func (k *look) emptied(t *tested) {
 }
 
 // swallowed reports whether it is new that an assertion is swallowed at a place: the
-// test or the assertion was there before, and the handler was not or let failures through.
-func (k *look) swallowed(t *tested, at int) bool {
+// test or the assertion was there before, and the handler was not or, by failed, let failures through.
+func (k *look) swallowed(t *tested, at int, failed func() bool) bool {
 	block := swallows.Find(t.now.code[at:])
 	if t.old == nil || t.isNew(at) {
 		lines := linesOf(t.now.text[t.now.begin(max(0, t.now.lineOf(at)-4)):t.now.end(t.now.lineOf(at+len(block))-1)])
 		return slices.ContainsFunc(lines, func(line []byte) bool { return t.lang.assert.Match(line) && k.balance[string(line)] <= 0 })
 	}
 	head := handler.Find(block)
-	return bytes.Count(t.now.code, head) > bytes.Count(t.old.code, head) || slices.ContainsFunc(missing(linesOf(t.old.plain), linesOf(t.now.plain)), fails.Match)
+	return bytes.Count(t.now.code, head) > bytes.Count(t.old.code, head) || failed()
 }
 
 // around returns the test that a place is in, nil if it is in none.
