@@ -407,11 +407,12 @@ func file(c inspection.Changed) content.File {
 
 // Sorted puts the gravest first, and drops what was found twice.
 func Sorted(found []ralph.Finding) []ralph.Finding {
+	const last = "\xff" // what is about no file, such as a sum, stands behind files
 	grave := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
 	slices.SortStableFunc(found, func(a, b ralph.Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(grave, a.Severity), slices.Index(grave, b.Severity)),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(cmp.Or(a.Path, last), cmp.Or(b.Path, last)), cmp.Compare(a.Line, b.Line))
 	})
 	// A file that is protected is named once. The rule of what only says that a file
 	// configures checks is its name; others say what of it.

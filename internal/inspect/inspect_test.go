@@ -25,3 +25,13 @@ func TestProtectedFilesAreNamedOnce(t *testing.T) {
 		t.Errorf("sorted = %+v, want %+v", got, want)
 	}
 }
+
+// What sums up findings stands behind them.
+func TestSumsStandBehindFindings(t *testing.T) {
+	t.Parallel()
+	sum := ralph.Finding{Kind: ralph.FindingTests, Severity: ralph.Flag, Rule: "#[ignore]", Text: "and 3 more of this kind"}
+	one := ralph.Finding{Kind: ralph.FindingTests, Severity: ralph.Flag, Path: "src/lib.rs", Rule: "#[ignore]", Text: "the test 'a' is skipped now, or does not count"}
+	if got, want := Sorted([]ralph.Finding{one, sum}), []ralph.Finding{one, sum}; !slices.Equal(got, want) {
+		t.Errorf("sorted = %+v, want %+v", got, want)
+	}
+}

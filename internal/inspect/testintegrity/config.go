@@ -76,7 +76,7 @@ func (k *look) config() {
 		switch {
 		case told:
 		case f.Deleted || configurationOf(f.Path) == nil:
-			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) {
+			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) {
 				how = " "
 			}
 		case c.commands != nil:
@@ -153,6 +153,11 @@ func (k *look) excuses(c *configuration, f File) string {
 			more = append(more, line)
 		}
 	}
+	if slices.ContainsFunc(gone, func(line []byte) bool { return string(line) == "tests: false" }) { // tests are looked at now
+		if at := func(line []byte) bool { return bytes.Contains(line, []byte("path:")) }; slices.ContainsFunc(more, at) {
+			more = slices.DeleteFunc(more, func(line []byte) bool { return !at(line) || bytes.Contains(line, []byte("_test")) })
+		}
+	}
 	fewer := 0
 	for _, line := range gone {
 		if isExcused(f.Old, line) && !slices.ContainsFunc(more, func(other []byte) bool { return holds(other, line) }) {
@@ -189,6 +194,15 @@ func isExcused(text, line []byte) bool {
 		}
 	}
 	return false
+}
+
+// unused reports whether a file configures TSLint, which is in no package.json above it.
+func (k *look) unused(name string) bool {
+	if path.Base(name) != "tslint.json" || k.options.Base == nil {
+		return false
+	}
+	manifests := slices.Concat(k.options.Base(path.Join(path.Dir(name), "package.json")), k.options.Base("package.json"))
+	return len(manifests) > 0 && !bytes.Contains(manifests, []byte("tslint"))
 }
 
 // replaced reports whether another file of the change configures the like.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -20,6 +21,9 @@ var (
 		`|\bcatch\s*\([^)\n]*\b(?:Assert\w+|AssertionError|Expectation\w+|Xunit\w+|ComparisonFailure)\b[^)\n]*\)\s*\{\s*\}` +
 		`|\brescue\s+(?:Minitest::Assertion|RSpec::Expectations::\w+|Test::Unit::\w+|Exception)\b[^\n]*\s+(?:nil\s+)?end\b` +
 		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`)
+	// handler finds the head of one, fails what in it lets a failure through.
+	handler = re(`\b(?:catch|except|rescue|suppress)\b[^\n{]*`)
+	fails   = re(`(?i)\b(?:re)?(?:throw|raise)|fail|assert|expect|\b(?:done|reject|exit|panic)\b`)
 	// exits finds a success that does not ask what the tests found.
 	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
 	// forks finds what makes children.
@@ -56,9 +60,12 @@ func (k *look) emptied(t *tested) {
 				tell(rankSkipped, at, "not in CI", "code"+t.in(at)+" does not run in the CI")
 			}
 		}
+		failed := sync.OnceValue(func() bool {
+			return slices.ContainsFunc(missing(linesOf(t.old.plain), linesOf(t.now.plain)), fails.Match)
+		})
 		for _, at := range k.freshIn(t, swallows, inCode) {
-			if len(t.after) == 0 || bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) {
-				continue // the assertion is what is tested
+			if len(t.after) == 0 || bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) || !k.swallowed(t, at, failed) {
+				continue // the assertion is what is tested, or it was swallowed before
 			}
 			tell(rankEmptied, at, "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")
 		}
@@ -94,6 +101,18 @@ func (k *look) emptied(t *tested) {
 		}
 		k.saysLess(t, was, c)
 	}
+}
+
+// swallowed reports whether it is new that an assertion is swallowed at a place: the
+// test or the assertion was there before, and the handler was not or, by failed, let failures through.
+func (k *look) swallowed(t *tested, at int, failed func() bool) bool {
+	block := swallows.Find(t.now.code[at:])
+	if t.old == nil || t.isNew(at) {
+		lines := linesOf(t.now.text[t.now.begin(max(0, t.now.lineOf(at)-4)):t.now.end(t.now.lineOf(at+len(block))-1)])
+		return slices.ContainsFunc(lines, func(line []byte) bool { return t.lang.assert.Match(line) && k.balance[string(line)] <= 0 })
+	}
+	head := handler.Find(block)
+	return bytes.Count(t.now.code, head) > bytes.Count(t.old.code, head) || failed()
 }
 
 // around returns the test that a place is in, nil if it is in none.

@@ -148,9 +148,9 @@ var languages = []language{
 		name:      "csharp",
 		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"""`, end: `"""`, many: true}, {open: `@"`, end: `"`, raw: true, many: true}, doubleQuote, singleQuote}},
 		tests:     re(`(?:^|/)[^/]*(?:Test|Tests|Spec|Specs)\.cs$|(?:^|/)[^/]*[tT]ests?(?:\.[^/]*)?/.*\.cs$`),
-		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:Fact\w*|Theory\w*|SkippableFact|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
+		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:\w*(?:Fact|Theory)|Fact\w*|Theory\w*|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
 		skip: []mark{
-			{rule: "Skip =", re: re(`\b(?:Fact|Theory)\s*\([^)\n]*\bSkip\s*=`)},
+			{rule: "Skip =", re: re(`(?:Fact|Theory)\s*\([^)\n]*\bSkip\s*=`)},
 			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Ignore\b|\bIgnore\s*=`)},
 			{rule: "[Explicit]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Explicit\b`), new: true},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},
@@ -165,7 +165,7 @@ var languages = []language{
 		named:     re(`(?m)^[ \t]*\w*test!\(\s*(\w+),`),
 		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"`, end: `"`, many: true}}, rust: true},
 		tests:     re(`(?:^|/)tests?/.*\.rs$|(?:^|/)(?:tests?|\w+_tests?)\.rs$`),
-		attribute: re(`#\[(?:\w+::)*(?:test|rstest|test_case|wasm_bindgen_test|quickcheck)\b`),
+		attribute: re(`#\[(?:\w+::)*(?:test|bench|rstest|test_case|wasm_bindgen_test|quickcheck)\b`),
 		skip: []mark{
 			{rule: "#[ignore]", re: re(`#\[(?:ignore\b|cfg_attr\([^\]]{0,200}\bignore\b)`)},
 		},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
@@ -34,7 +35,7 @@ const pass = "a check cannot fail here any more"
 
 // extends finds rules of a linter that come by the set: of some of them nobody wants to
 // hear.
-var extends = re(`\bextends\b|recommended|\bplugins?\b|inherit_|^"?strict"?\s*[:=]\s*[tT]rue`)
+var extends = re(`\bextends\b|recommended|\bplugins?\b|\bNewCops:\s*enable|inherit_|^"?strict"?\s*[:=]\s*[tT]rue`)
 
 var (
 	// manifest finds files that say which linters there are, linter lines that do.
@@ -91,6 +92,24 @@ func overlap(a, b map[string]bool) bool {
 // ignoring finds the heads of blocks of Gradle in which failures are ignored.
 var ignoring = re(`([^\n{}]*)\{[^{}]*\bignoreFailures\s*=\s*true`)
 
+// cops returns those of RuboCop that were configured before: off ones by "-" and their names, too.
+func (k *look) cops() map[string]bool {
+	known, cop := map[string]bool{}, ""
+	for _, f := range k.files {
+		for line := range bytes.Lines(f.Old) {
+			switch trimmed := bytes.TrimSpace(line); {
+			case !strings.Contains(f.Path, "rubocop"):
+			case isWord(line[0]):
+				cop = string(trimmed)
+				known[cop] = true
+			case bytes.HasPrefix(trimmed, []byte("Enabled: false")):
+				known["-"+cop] = true
+			}
+		}
+	}
+	return known
+}
+
 // onlyReports reports whether all that ignores failures in a build is new in it.
 func onlyReports(f File) bool {
 	if !bytes.Contains(f.New, []byte("ignoreFailures")) {
@@ -142,12 +161,17 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	come := missing(linesOf(f.New), linesOf(f.Old))
 	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
 	ran, wanted, reports := started(gone), demanded(come), onlyReports(f)
+	cop, cops := "", sync.OnceValue(k.cops)
+	others := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(bytes.TrimRight(line, ","))]++
 	}
 	for line := range bytes.Lines(f.New) {
 		n++
+		if isWord(line[0]) {
+			cop = string(bytes.TrimSpace(line))
+		}
 		line = bytes.TrimSpace(line)
 		id := string(bytes.TrimRight(line, ","))
 		if had[id]--; had[id] >= 0 || len(line) > 4000 || comment.Match(line) {
@@ -162,6 +186,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			case before[s.rule] >= 0:
 			case s.files != nil && extended:
 			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
+			case bytes.HasPrefix(line, []byte("Enabled:")) && (cops()["-"+cop] || others && !cops()[cop]):
 			case s.rule == "rule switched off" && wanted[nameOf(line)]: // it has that name in another plugin
 			case s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path)):
 			default:

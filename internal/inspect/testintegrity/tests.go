@@ -138,9 +138,8 @@ func (t *tested) same(was, is testCase) bool {
 // counts tests. One that is in another file now is a changed one, neither new nor lost.
 func (k *look) news(all []tested) {
 	k.gained, k.codeOut = map[*language]int{}, map[*language]bool{}
-	k.fresh, k.spoken = map[string]bool{}, map[string]bool{}
+	k.fresh, k.spoken, k.silent = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	moved := map[string]int{} // how often the name of a test is new
-	id := func(t *tested, c testCase) string { return t.lang.name + "\x00" + c.name }
 	for i := range all {
 		t, touched := &all[i], false
 		for i, c := range t.after {
@@ -179,17 +178,48 @@ func (k *look) news(all []tested) {
 	}
 	for i := range all {
 		t := &all[i]
+		silent := sync.OnceValue(t.skippedGroups)
 		t.lost = slices.DeleteFunc(t.lost, func(at int) bool {
 			name := id(t, t.before[at])
 			if moved[name]--; moved[name] < 0 {
 				k.counts.Deleted++
 				return false
 			}
+			if slices.ContainsFunc(silent(), func(group [2]int) bool { return group[0] <= t.before[at].begin && t.before[at].begin < group[1] }) {
+				k.silent[name] = true
+			}
 			k.counts.Added--
 			k.counts.Changed++
 			return true
 		})
 	}
+}
+
+// id is what a test has that is in another file now.
+func id(t *tested, c testCase) string { return t.lang.name + "\x00" + c.name }
+
+// skippedGroups returns where tests, groups and classes stand that are skipped as a whole.
+func (t *tested) skippedGroups() [][2]int {
+	const far = 300 // bytes to the body
+	s, groups, ends := t.old, [][2]int(nil), t.old.indentEnds()
+	for _, m := range t.lang.skip {
+		for _, at := range find(m.re, s, inCode) {
+			line, text, end := s.lineOf(at[1]-1)-1, s.lineAt(at), len(s.code)
+			switch {
+			case onCondition.MatchString(text):
+				continue
+			case strings.HasPrefix(text, "pytestmark"):
+			case t.lang.indent && strings.HasPrefix(text, "@"): // above a class
+				end = int(ends[min(line+1, len(ends)-1)])
+			case t.lang.indent:
+				end = int(ends[line])
+			default:
+				end = s.closing(at[1] + max(0, bytes.IndexAny(s.code[at[1]:min(len(s.code), at[1]+far)], "{};")))
+			}
+			groups = append(groups, [2]int{at[1], end})
+		}
+	}
+	return groups
 }
 
 // removed tells the tests that are gone.
@@ -227,7 +257,11 @@ func (k *look) removed(t *tested) {
 
 // idle reports whether a test did not run before, or asserted nothing that may fail.
 func (t *tested) idle(c testCase) bool {
-	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(t.old.code[c.begin:c.end]) {
+	body := t.old.code[c.begin:c.end]
+	if t.lang.asserted(t.old, c) == 0 && (strings.HasSuffix(strings.ToLower(c.name), "compiles") || t.lang.name != "ruby" && !call.Match(body)) {
+		return true
+	}
+	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(body) {
 		return true
 	}
 	first := t.old.end(min(t.old.lineOf(c.begin), len(t.old.starts)-1)) // of its body
@@ -380,6 +414,7 @@ func (k *look) skipped(t *tested) {
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
 			case isNew && (m.new || t.now.empty(c) || at > c.begin && nothingElse.Match(t.now.code[min(t.now.endOf(at), c.end):c.end])): // it is only planned, or does not apply
 			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
+			case isNew && (k.silent[id(t, c)] || bytes.Contains(t.now.text, []byte("--ignored")) && bytes.Contains(t.now.text, []byte(c.name+`"`))): // it was before, or is a child of another test
 			case isNew && t.renamed(): // it was skipped before
 			case isNew:
 				t.told[c.name] = true

@@ -66,6 +66,7 @@ type look struct {
 	balance       map[string]int
 	fresh, spoken map[string]bool
 
+	silent   map[string]bool    // tests in other files now that stood in a group that was skipped; see id
 	gained   map[*language]int  // how many tests are new
 	came     int                // how many lines of tests, and of what they read
 	codeOut  map[*language]bool // whether lines were taken out of code; see recoded
