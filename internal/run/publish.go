@@ -67,10 +67,9 @@ func (w *work) publish(run context.Context) {
 		w.rec.note(n)
 	}
 	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, w.cfg.Git.PushToFork
-	if files, err := w.repo.Files(ctx); err != nil {
+	files, err := w.changedFiles(run, ctx)
+	if p.Files = files; err != nil {
 		w.rec.note(err.Error())
-	} else {
-		p.Files = files
 	}
 	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
 		p.Branch = state.Branch
@@ -325,6 +324,17 @@ func (p *plan) publishing(ctx context.Context) (context.Context, context.CancelF
 		}
 	})
 	return bounded, func() { stop(); cancel() }
+}
+
+// changedFiles are those of the branch. A run that was cancelled has no time to count
+// their lines.
+func (w *work) changedFiles(run, ctx context.Context) ([]ralph.File, error) {
+	if run.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, diffTimeCancelled)
+		defer cancel()
+	}
+	return w.repo.Files(ctx)
 }
 
 // lookAtTests adds to the record what people should know of tests and checks

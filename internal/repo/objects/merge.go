@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -83,7 +84,10 @@ func (o *Objects) Adds(ctx context.Context, from, to, onto plumbing.Hash) (bool,
 	return false, nil
 }
 
-const maxCountedFiles = 1000 // of more files no lines are counted
+const (
+	maxCountedFiles = 1000             // of more files no lines are counted
+	countTime       = 10 * time.Second // nor after that
+)
 
 // Lines is what came and went of a file.
 type Lines struct {
@@ -96,10 +100,13 @@ type Lines struct {
 func (o *Objects) CountLines(ctx context.Context, changes []store.Change) []Lines {
 	counted := make([]Lines, len(changes))
 	many := len(changes) > maxCountedFiles
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
 	if !many {
 		o.ImportOld(ctx, changes)
 	}
 	for i, ch := range changes {
+		many = many || ctx.Err() != nil
 		if ch.Old.Hash == ch.New.Hash || many {
 			counted[i].Uncounted = many
 			continue

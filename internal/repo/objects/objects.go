@@ -286,6 +286,8 @@ func (o *Objects) BaseServer(ctx context.Context) (*remote.Server, remote.Advert
 // zero: the store keeps new blobs, the others are the workspace's and checked by their id.
 func (o *Objects) Content(ctx context.Context, e store.Entry) ([]byte, error) {
 	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case e == (store.Entry{}):
 		return nil, nil
 	case !e.IsBlob():

@@ -28,7 +28,10 @@ func Write(w io.Writer, head string, changes []store.Change, content func(store.
 		fmt.Fprintf(&left, "# %s\n", head)
 	}
 	for _, ch := range changes {
-		text, why := ofPath(ch, content, limit)
+		text, why := []byte(nil), "too long"
+		if int64(body.Len()) < limit { // comparing takes longest
+			text, why = ofPath(ch, content, limit)
+		}
 		if why == "" && int64(body.Len()+len(text)) > limit {
 			why = "too long"
 		}

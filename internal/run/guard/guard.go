@@ -97,7 +97,7 @@ func (g *guardrail) Check(ctx context.Context, iteration int, live <-chan struct
 	var show io.WriteCloser
 	rest := func() {}
 	if g.set.Show != nil {
-		show = proc.Hold(g.set.Show(g.spec.Command), live, g.set.SpillDir)
+		show = proc.Hold(ctx, g.set.Show(g.spec.Command), live, g.set.SpillDir)
 		rest = func() { _ = show.Close() } // a terminal that is gone is none of the guardrail's business
 	}
 	return g.run(ctx, iteration, show), rest

@@ -1,15 +1,18 @@
 package proc
 
 import (
+	"context"
 	"io"
 	"sync"
+	"time"
 )
 
 // Hold returns a stream to w that waits until live is closed: half a MiB of what is
-// written to it in memory, the rest in a file of dir without a name. No write waits
-// unless that file cannot be written. Close waits for live, writes the rest and closes
-// w; errors of w are w's business.
-func Hold(w io.WriteCloser, live <-chan struct{}, dir string) io.WriteCloser {
+// written to it in memory, the rest in a file of dir without a name. No write waits:
+// if that file cannot be written, the rest is lost. Close waits for live, writes the rest
+// and closes w; errors of w are w's business. When ctx ends, what is not written shortly
+// after is lost: saving the work comes first.
+func Hold(ctx context.Context, w io.WriteCloser, live <-chan struct{}, dir string) io.WriteCloser {
 	select {
 	case <-live:
 		return w
@@ -19,6 +22,8 @@ func Hold(w io.WriteCloser, live <-chan struct{}, dir string) io.WriteCloser {
 		dir = "/tmp"
 	}
 	h := &held{w: w, spool: newSpool(dir, &sync.Pool{New: func() any { return new(chunk) }})}
+	h.spool.lossy = true
+	h.stop = context.AfterFunc(ctx, func() { time.AfterFunc(deliverGrace, h.spool.drop) })
 	h.done.Go(func() {
 		<-live
 		for data := h.spool.next(); data != nil; data = h.spool.next() {
@@ -33,6 +38,7 @@ type held struct {
 	w     io.WriteCloser
 	spool *spool
 	done  sync.WaitGroup
+	stop  func() bool
 }
 
 func (h *held) Write(p []byte) (int, error) {
@@ -47,6 +53,7 @@ func (h *held) Write(p []byte) (int, error) {
 func (h *held) Close() error {
 	h.spool.close()
 	h.done.Wait()
+	h.stop()
 	_ = h.spool.recycle()
 	return h.w.Close()
 }

@@ -29,6 +29,7 @@ type spool struct {
 	noFile  error // why there is no file
 	closed  bool
 	dropped bool // nobody will take the rest
+	lossy   bool // without a file, the rest is dropped: nobody may take it for long
 
 	target *chunk // where commit puts; nil: the file. The putting side's own
 	spare  *chunk // what is read before it goes to the file. The putting side's own
@@ -125,6 +126,7 @@ func (s *spool) spill(n int) {
 		}
 		s.noFile = err
 	}
+	s.dropped = s.dropped || s.lossy
 	for !s.dropped && (s.from < s.to || len(s.chunks) >= maxChunks) {
 		s.changed.Wait()
 	}
