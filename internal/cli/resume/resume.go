@@ -42,17 +42,41 @@ func commandLine(run lastrun.Run) string {
 		command = append(command, "run")
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Command.Flags)) {
-		value := run.Command.Flags[name]
-		if !plainWord.MatchString(value) {
-			value = config.ShellWords([]string{value})
+		for _, value := range config.FlagTimes(name, run.Command.Flags[name]) {
+			command = append(command, "--"+name+"="+shellWord(value))
 		}
-		command = append(command, "--"+name+"="+value)
 	}
-	return printable.Clean(strings.Join(command, " "), 1000)
+	return strings.Join(command, " ")
 }
 
 // plainWord is what a shell takes as it is.
 var plainWord = lazyregexp.New(`^[\w./:@%+,=-]+$`)
+
+// shellWord is a value as one pastes it into a shell: one line, and nothing in it that a
+// terminal would obey.
+func shellWord(value string) string {
+	switch {
+	case plainWord.MatchString(value):
+		return value
+	case printable.Clean(value, len(value)) == value:
+		return config.ShellWords([]string{value})
+	}
+	var b strings.Builder
+	for _, c := range []byte(value) {
+		switch {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			fallthrough
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "$'" + b.String() + "'"
+}
 
 // changes names the files of configuration and task that are not what they were.
 func changes(last lastrun.Run, cfg config.Config) []string {
