@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +81,7 @@ func (s Status) headline() string {
 	case lastrun.Running:
 		return fmt.Sprintf("Running, %s: %s, for %s", at, doing, words.Span(s.Now.Sub(run.Since)))
 	case lastrun.Killed:
-		return fmt.Sprintf("Killed, %s: %s, until %s", at, doing, words.Stamp(run.Seen))
+		return fmt.Sprintf("Killed, %s: %s, last recorded %s", at, doing, words.Stamp(run.Seen))
 	}
 	return run.End.Headline
 }
@@ -164,13 +163,22 @@ func (s Status) stop() string {
 	return text
 }
 
+// more are examples of limits.
+var more = map[string]string{"max-iterations": "3", "max-cost-usd": "1", "max-tokens": "1000000", "max-duration": "30m"}
+
 func (s Status) next() string {
 	run := s.Run
 	switch {
 	case s.State == lastrun.Running || run.Mode == config.ModeSession, s.State == lastrun.Ended && run.End.Outcome == ralph.Completed:
 		return ""
-	case s.State == lastrun.Ended && slices.Contains([]ralph.Outcome{ralph.MaxIterations, ralph.OverBudget, ralph.Deadline}, run.End.Outcome):
-		return "ralph resume goes on with it, given more of that limit, such as --max-iterations=3"
+	case s.State == lastrun.Ended && run.End.Outcome.Row().Kind == ralph.Misconfigured && run.Done == 0:
+		return "mend what is wrong, then give the command again"
+	case s.State == lastrun.Ended && run.End.Outcome.Row().Kind == ralph.Misconfigured:
+		return "mend what is wrong; then ralph resume goes on with it"
+	case s.State == lastrun.Ended && run.End.Limit == "max-total-cost-usd":
+		return "ralph resume goes on with it, given a higher --max-total-cost-usd"
+	case s.State == lastrun.Ended && run.End.Limit != "":
+		return fmt.Sprintf("ralph resume goes on with it, given more of that limit, such as --%s=%s", run.End.Limit, more[run.End.Limit])
 	}
 	return "ralph resume goes on with it"
 }

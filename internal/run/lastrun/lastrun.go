@@ -83,6 +83,7 @@ type Guardrail struct {
 // End is how a run ended in order.
 type End struct {
 	Outcome     ralph.Outcome
+	Limit       string // input that ended it; empty: another reason
 	ExitCode    int
 	Headline    string
 	Reason      string
