@@ -51,7 +51,7 @@ func (c *resumeCmd) Run(a *app, done *exit) error {
 	if err := os.Chdir(last.Workspace); err != nil { // paths in its flags lead from there
 		return err
 	}
-	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose}
+	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose, before: last.Before.Add(last.Used.Add(last.Turn).Cost)}
 	cfg, _ := config.Load(a.sources(last.Workspace, d)) // runLocally says what is wrong
 	d.flags, d.opening, err = resume.Plan(last, state, cfg, resume.More{
 		Iterations: c.MaxIterations, CostUSD: c.MaxCostUSD, TotalCostUSD: c.MaxTotal, Tokens: c.MaxTokens, Duration: c.MaxDuration, Changed: c.Changed,

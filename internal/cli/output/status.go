@@ -42,9 +42,7 @@ func (s Status) Text() string {
 	}
 	say("Task", run.Task)
 	say("Started", fmt.Sprintf("%s, %s ago", words.Stamp(run.Started), words.Span(s.Now.Sub(run.Started))))
-	if s.State != lastrun.Ended {
-		say("Cost", s.cost())
-	}
+	say("Cost", s.cost())
 	for i, g := range run.Guardrails {
 		say(map[bool]string{true: "Guardrails"}[i == 0], guardrailLine(g))
 	}
@@ -87,11 +85,17 @@ func (s Status) headline() string {
 }
 
 func (s Status) cost() string {
-	cost := s.used().Cost
-	if cost == (ralph.Cost{}) {
+	cost, before, now := s.used().Cost, s.Run.Before, s.State != lastrun.Ended
+	switch all := before.Add(cost).String() + map[bool]string{true: " so far"}[now]; {
+	case before != ralph.Cost{}:
+		return fmt.Sprintf("%s, with the %s before it was resumed", all, before)
+	case !now: // the headline says it
+		return ""
+	case cost == ralph.Cost{}:
 		return "none was reported so far"
+	default:
+		return all
 	}
-	return cost.String() + " so far"
 }
 
 // used includes the turn that goes on, or was killed.
@@ -218,7 +222,7 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		"version": run.Version, "mode": run.Mode, "task": run.Task, "agent": run.Agent, "started": run.Started.UTC(), "seen": run.Seen.UTC(),
 		"iteration": run.Iteration, "max_iterations": run.MaxIterations, "iterations_done": run.Done,
 		"cost_usd": used.Cost.Amount.Dollars(), "cost_known": !used.Cost.Unknown, "tokens": used.Tokens.Total(), "guardrails": guardrails,
-		"branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
+		"cost_usd_before": run.Before.Amount.Dollars(), "branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
 	} {
 		o[name] = value
 	}

@@ -60,6 +60,7 @@ type Run struct {
 	Done          int // iterations that ended
 	Used          ralph.Usage
 	Turn          ralph.Usage // of the turn that goes on, at least
+	Before        ralph.Cost  // of the runs that this one went on with
 	Guardrails    []Guardrail // their last results
 	End           *End        // nil: the run goes on, or was killed
 }
