@@ -58,7 +58,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		}
 	}()
 	in := &run.Input{
-		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(),
+		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
 		Workspace: workspace, Runner: r, Site: r.Context(), Event: event, Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if show != nil {

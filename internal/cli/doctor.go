@@ -63,7 +63,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
-		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(), Redactor: redact,
+		Config: cfg, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Workspace: workspace, Site: a.localSite(), Redactor: redact,
 	}, loadErr, c.Offline)
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "ralph: stopped before every check was done")

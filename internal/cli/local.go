@@ -48,7 +48,8 @@ type localRun struct {
 	flags   map[string]string
 	words   map[string]string // what people call flags that they gave as words, by flag
 	verbose bool
-	opening string // the first line; empty: none
+	opening string     // the first line; empty: none
+	before  ralph.Cost // of the runs that this one goes on with
 }
 
 // sources are what the configuration of a local run is read from.
@@ -96,7 +97,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 		return nil
 	}
 	in := &run.Input{
-		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace,
+		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: d.before, Workspace: workspace,
 		Site: a.localSite(), Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if d.opening != "" {

@@ -29,7 +29,7 @@ It prints the log of the last run in this directory, or in one above it within t
 }
 
 // Run prints it.
-func (c *logsCmd) Run(a *app) error {
+func (c *logsCmd) Run(a *app, done *exit) error {
 	if c.Iteration < 0 || c.Follow && (c.Iteration != 0 || c.Guardrails) {
 		return errors.New("--follow takes the whole log, and an iteration is a number from 1")
 	}
@@ -52,17 +52,25 @@ func (c *logsCmd) Run(a *app) error {
 	defer f.Close()
 	switch {
 	case c.Follow:
-		return output.Follow(out, f, func() bool {
-			now, state, err := a.lastRun()
+		err = output.Follow(out, f, func() bool {
+			now, is, err := a.lastRun()
+			state = is
 			return err != nil || state != lastrun.Running || !now.Started.Equal(last.Started)
 		})
+		if err == nil && state == lastrun.Killed {
+			_ = out.Close() // what it holds back
+			fmt.Fprintln(a.stderr, "ralph: the run was killed; ralph status says what is left")
+			*done = 1
+		}
 	case c.Iteration == 0:
 		_, err = io.Copy(out, f)
 		return err
-	}
-	found, err := logs.CopyIteration(out, f, c.Iteration)
-	if err == nil && !found {
-		err = fmt.Errorf("the log of the last run has no iteration %d", c.Iteration)
+	default:
+		var found bool
+		found, err = logs.CopyIteration(out, f, c.Iteration)
+		if err == nil && !found {
+			err = fmt.Errorf("the log of the last run has no iteration %d", c.Iteration)
+		}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 
 	"github.com/org/ralph-action/internal/cli/resume"
@@ -9,8 +10,10 @@ import (
 
 // resumeCmd starts the last run's command again, with what remains of its limits.
 type resumeCmd struct {
-	MaxIterations string `short:"m" placeholder:"N" help:"More iterations, instead of those that remain."`
+	MaxIterations string `short:"m" placeholder:"N" help:"More iterations, instead of those that remain. After 'ralph tasks run' also -n."`
+	TaskSteps     string `short:"n" hidden:""`
 	MaxCostUSD    string `name:"max-cost-usd" placeholder:"USD" help:"More money, instead of what remains."`
+	MaxTotal      string `name:"max-total-cost-usd" placeholder:"USD" help:"Another limit for all runs on the branch together."`
 	MaxTokens     string `placeholder:"N" help:"More tokens, instead of those that remain."`
 	MaxDuration   string `placeholder:"TIME" help:"More time, instead of what remains."`
 	Changed       bool   `help:"Go on although the configuration or the task file changed, with what they say now."`
@@ -39,13 +42,19 @@ func (c *resumeCmd) Run(a *app, done *exit) error {
 	if err := resume.Check(last, state); err != nil {
 		return err
 	}
+	if c.TaskSteps != "" {
+		if last.Mode != config.ModeTasks || c.MaxIterations != "" {
+			return errors.New("-n goes on with 'ralph tasks run'; its other name, and that of every other run, is -m, --max-iterations")
+		}
+		c.MaxIterations = c.TaskSteps
+	}
 	if err := os.Chdir(last.Workspace); err != nil { // paths in its flags lead from there
 		return err
 	}
-	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose}
+	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose, before: last.Before.Add(last.Used.Add(last.Turn).Cost)}
 	cfg, _ := config.Load(a.sources(last.Workspace, d)) // runLocally says what is wrong
 	d.flags, d.opening, err = resume.Plan(last, state, cfg, resume.More{
-		Iterations: c.MaxIterations, CostUSD: c.MaxCostUSD, Tokens: c.MaxTokens, Duration: c.MaxDuration, Changed: c.Changed,
+		Iterations: c.MaxIterations, CostUSD: c.MaxCostUSD, TotalCostUSD: c.MaxTotal, Tokens: c.MaxTokens, Duration: c.MaxDuration, Changed: c.Changed,
 	})
 	if err != nil {
 		return err

@@ -108,6 +108,15 @@ func (f Flags) Values() map[string]string {
 	return values
 }
 
+// FlagTimes are the values with which a flag is given to get one of [Flags.Values].
+func FlagTimes(name, value string) []string {
+	repeated := func(in Input) bool { return slices.Contains(in.names(), name) && fieldType(in).Kind() == reflect.Slice }
+	if slices.ContainsFunc(Inputs(), repeated) {
+		return strings.Split(value, "\n")
+	}
+	return []string{value}
+}
+
 // Typed tells of the flags whose letter is in a command line what was typed, for
 // [LoadOptions.Words].
 func (f Flags) Typed(args []string) map[string]string {

@@ -124,6 +124,20 @@ func (b Budget) spent(u Usage) string {
 	return ""
 }
 
+// Limit names the limit that a usage has reached, or that made the agent's own program
+// end; empty: none of these.
+func (b Budget) Limit(u Usage) string {
+	switch {
+	case b.Tokens > 0 && u.Tokens.Total() >= b.Tokens:
+		return "max-tokens"
+	case b.Total > 0 && (b.Cost == 0 || b.Total-b.Before < b.Cost):
+		return "max-total-cost-usd"
+	case b.Cost > 0:
+		return "max-cost-usd"
+	}
+	return ""
+}
+
 // passed says in words which bound a usage is beyond; empty: none.
 func (b Budget) passed(u Usage) string {
 	switch {

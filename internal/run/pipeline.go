@@ -25,16 +25,22 @@ type Input struct {
 	Sources     config.LoadOptions // Config was loaded from
 	Environ     []string
 	Credentials *credentials.OfRun
-	Self        string // this binary, to start its hidden commands
-	Version     string
-	Workspace   string          // absolute
-	Runner      *actions.Runner // nil if the run was started locally
-	Site        actions.Context // where to publish; zero means nowhere
-	Event       actions.Event   // that started the run; zero if started locally
-	Output      Printer
-	Redactor    *secret.Redactor
-	Stop        *StopRequest
-	Verbose     *logs.Verbose // nil if not asked for
+	Binary
+	Workspace string          // absolute
+	Runner    *actions.Runner // nil if the run was started locally
+	Site      actions.Context // where to publish; zero means nowhere
+	Event     actions.Event   // that started the run; zero if started locally
+	Output    Printer
+	Redactor  *secret.Redactor
+	Stop      *StopRequest
+	Verbose   *logs.Verbose // nil if not asked for
+	Before    ralph.Cost    // of the runs that this one goes on with
+}
+
+// Binary is this program.
+type Binary struct {
+	Self    string // to start its hidden commands
+	Version string
 }
 
 // local reports whether the run was started on the command line.

@@ -30,6 +30,7 @@ func (w *work) remember() {
 		Version: w.Version, Workspace: w.Workspace, Folder: w.locked(), PID: os.Getpid(), Command: w.command(),
 		Mode: w.cfg.Mode, Task: w.rec.short(w.rec.report.Task, statusTask), Agent: w.cfg.Agent.Name, Started: w.rec.started(),
 		Log: w.session, Files: w.files.FullPath(""), Branch: gitdir.Branch(w.dir()), Now: "setup", MaxIterations: w.cfg.Loop.MaxIterations,
+		Before: w.Before,
 	}
 	if w.repo != nil {
 		run.Branch, run.Ours, run.Base = w.start.Branch, true, w.start.Base
@@ -121,11 +122,24 @@ func (r *Record) guardrail(v ralph.Verdict, iteration int) lastrun.Guardrail {
 	return lastrun.Guardrail{Command: r.short(v.Command, statusText), Passed: v.Passed, ExitCode: v.ExitCode, Iteration: iteration, Log: v.LogFile}
 }
 
+// limit names the input that ended a run; empty: another reason.
+func limit(r ralph.Report) string {
+	switch {
+	case r.Outcome == ralph.MaxIterations:
+		return "max-iterations"
+	case r.Outcome == ralph.OverBudget:
+		return r.Budget.Limit(r.Usage())
+	case r.Outcome == ralph.Deadline && len(r.Publication.Checks.Left) == 0: // else it is ci-timeout
+		return "max-duration"
+	}
+	return ""
+}
+
 // keepEnd notes how the run ended.
 func (r *Record) keepEnd(public ralph.Report) {
 	p := public.Publication
 	end := lastrun.End{
-		Outcome: public.Outcome, ExitCode: public.ExitCode, Headline: report.Headline(public), Reason: r.short(public.Reason, statusTask),
+		Outcome: public.Outcome, Limit: limit(public), ExitCode: public.ExitCode, Headline: report.Headline(public), Reason: r.short(public.Reason, statusTask),
 		Duration: public.Duration, Pushed: p.Pushed, PullRequest: p.PullRequest.URL,
 	}
 	done := func(s ralph.Story) bool { return s.Done }
@@ -134,6 +148,11 @@ func (r *Record) keepEnd(public ralph.Report) {
 	}
 	if p.Patch != "" {
 		end.Left = append(end.Left, "unpublished work, as a patch: "+p.Patch)
+	}
+	if n := len(public.Iterations); n > 0 {
+		if f := public.Iterations[n-1].Last().Failure; f != nil && !strings.Contains(public.Reason, f.Message) {
+			end.Left = append(end.Left, "the agent's last error: "+r.short(f.Message, statusTask))
+		}
 	}
 	r.last.Note(func(run *lastrun.Run) {
 		run.Done, run.Used, run.Branch = max(run.Done, len(public.Iterations)), public.Usage(), cmp.Or(p.Branch, run.Branch)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,9 +42,7 @@ func (s Status) Text() string {
 	}
 	say("Task", run.Task)
 	say("Started", fmt.Sprintf("%s, %s ago", words.Stamp(run.Started), words.Span(s.Now.Sub(run.Started))))
-	if s.State != lastrun.Ended {
-		say("Cost", s.cost())
-	}
+	say("Cost", s.cost())
 	for i, g := range run.Guardrails {
 		say(map[bool]string{true: "Guardrails"}[i == 0], guardrailLine(g))
 	}
@@ -82,17 +79,23 @@ func (s Status) headline() string {
 	case lastrun.Running:
 		return fmt.Sprintf("Running, %s: %s, for %s", at, doing, words.Span(s.Now.Sub(run.Since)))
 	case lastrun.Killed:
-		return fmt.Sprintf("Killed, %s: %s, until %s", at, doing, words.Stamp(run.Seen))
+		return fmt.Sprintf("Killed, %s: %s, last recorded %s", at, doing, words.Stamp(run.Seen))
 	}
 	return run.End.Headline
 }
 
 func (s Status) cost() string {
-	cost := s.used().Cost
-	if cost == (ralph.Cost{}) {
+	cost, before, now := s.used().Cost, s.Run.Before, s.State != lastrun.Ended
+	switch all := before.Add(cost).String() + map[bool]string{true: " so far"}[now]; {
+	case before != ralph.Cost{}:
+		return fmt.Sprintf("%s, with the %s before it was resumed", all, before)
+	case !now: // the headline says it
+		return ""
+	case cost == ralph.Cost{}:
 		return "none was reported so far"
+	default:
+		return all
 	}
-	return cost.String() + " so far"
 }
 
 // used includes the turn that goes on, or was killed.
@@ -164,13 +167,22 @@ func (s Status) stop() string {
 	return text
 }
 
+// more are examples of limits.
+var more = map[string]string{"max-iterations": "3", "max-cost-usd": "1", "max-tokens": "1000000", "max-duration": "30m"}
+
 func (s Status) next() string {
 	run := s.Run
 	switch {
 	case s.State == lastrun.Running || run.Mode == config.ModeSession, s.State == lastrun.Ended && run.End.Outcome == ralph.Completed:
 		return ""
-	case s.State == lastrun.Ended && slices.Contains([]ralph.Outcome{ralph.MaxIterations, ralph.OverBudget, ralph.Deadline}, run.End.Outcome):
-		return "ralph resume goes on with it, given more of that limit, such as --max-iterations=3"
+	case s.State == lastrun.Ended && run.End.Outcome.Row().Kind == ralph.Misconfigured && run.Done == 0:
+		return "mend what is wrong, then give the command again"
+	case s.State == lastrun.Ended && run.End.Outcome.Row().Kind == ralph.Misconfigured:
+		return "mend what is wrong; then ralph resume goes on with it"
+	case s.State == lastrun.Ended && run.End.Limit == "max-total-cost-usd":
+		return "ralph resume goes on with it, given a higher --max-total-cost-usd"
+	case s.State == lastrun.Ended && run.End.Limit != "":
+		return fmt.Sprintf("ralph resume goes on with it, given more of that limit, such as --%s=%s", run.End.Limit, more[run.End.Limit])
 	}
 	return "ralph resume goes on with it"
 }
@@ -210,7 +222,7 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		"version": run.Version, "mode": run.Mode, "task": run.Task, "agent": run.Agent, "started": run.Started.UTC(), "seen": run.Seen.UTC(),
 		"iteration": run.Iteration, "max_iterations": run.MaxIterations, "iterations_done": run.Done,
 		"cost_usd": used.Cost.Amount.Dollars(), "cost_known": !used.Cost.Unknown, "tokens": used.Tokens.Total(), "guardrails": guardrails,
-		"branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
+		"cost_usd_before": run.Before.Amount.Dollars(), "branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
 	} {
 		o[name] = value
 	}

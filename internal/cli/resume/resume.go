@@ -42,17 +42,41 @@ func commandLine(run lastrun.Run) string {
 		command = append(command, "run")
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Command.Flags)) {
-		value := run.Command.Flags[name]
-		if !plainWord.MatchString(value) {
-			value = config.ShellWords([]string{value})
+		for _, value := range config.FlagTimes(name, run.Command.Flags[name]) {
+			command = append(command, "--"+name+"="+shellWord(value))
 		}
-		command = append(command, "--"+name+"="+value)
 	}
-	return printable.Clean(strings.Join(command, " "), 1000)
+	return strings.Join(command, " ")
 }
 
 // plainWord is what a shell takes as it is.
 var plainWord = lazyregexp.New(`^[\w./:@%+,=-]+$`)
+
+// shellWord is a value as one pastes it into a shell: one line, and nothing in it that a
+// terminal would obey.
+func shellWord(value string) string {
+	switch {
+	case plainWord.MatchString(value):
+		return value
+	case printable.Clean(value, len(value)) == value:
+		return config.ShellWords([]string{value})
+	}
+	var b strings.Builder
+	for _, c := range []byte(value) {
+		switch {
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\%03o`, c)
+		case c == '\'' || c == '\\':
+			b.WriteByte('\\')
+			fallthrough
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "$'" + b.String() + "'"
+}
 
 // changes names the files of configuration and task that are not what they were.
 func changes(last lastrun.Run, cfg config.Config) []string {
@@ -65,8 +89,8 @@ func changes(last lastrun.Run, cfg config.Config) []string {
 
 // More is what a person gives a run that goes on.
 type More struct {
-	Iterations, CostUSD, Tokens, Duration string // empty: what remains
-	Changed                               bool   // files of configuration and task may have changed
+	Iterations, CostUSD, TotalCostUSD, Tokens, Duration string // empty: what remains
+	Changed                                             bool   // files of configuration and task may have changed
 }
 
 // Plan is the flags with which a run goes on whose configuration is cfg now, and the
@@ -91,10 +115,14 @@ func Plan(last lastrun.Run, state lastrun.State, cfg config.Config, more More) (
 	}
 	how := "was killed"
 	if state == lastrun.Ended {
-		how = "ended as " + string(last.End.Outcome)
+		how = "ended"
 	}
-	return flags, fmt.Sprintf("Going on with the run of %s, which %s after %s: %s.",
-		words.Stamp(last.Started), how, words.Plural(last.Done, "iteration"), cmp.Or(strings.Join(remain, ", "), "no limit")), nil
+	how += " after " + words.Plural(last.Done, "iteration")
+	if state == lastrun.Ended {
+		how += " (" + cmp.Or(last.End.Limit, string(last.End.Outcome)) + ")"
+	}
+	return flags, fmt.Sprintf("Going on with the run of %s, which %s: %s.",
+		words.Stamp(last.Started), how, cmp.Or(strings.Join(remain, ", "), "no limit")), nil
 }
 
 // limits puts what remains of a run's limits into the flags, and says it.
@@ -117,6 +145,7 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 	}{
 		{iterations, m.Iterations, int64(cfg.Loop.MaxIterations), int64(last.Done), number, number, " iterations"},
 		{"max-cost-usd", m.CostUSD, int64(cfg.Limits.Cost), int64(used.Cost.Amount), dollars, func(n int64) string { return ralph.MicroUSD(n).String() }, ""},
+		{"max-total-cost-usd", m.TotalCostUSD, 0, 0, nil, nil, ""}, // counts the runs before
 		{"max-tokens", m.Tokens, cfg.Limits.Tokens, used.Tokens.Total(), number, number, " tokens"},
 		{"max-duration", m.Duration, int64(cfg.Limits.Duration), int64(spent), duration, func(n int64) string { return words.Span(time.Duration(n)) }, ""},
 	} {
@@ -124,7 +153,7 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 		switch {
 		case l.given != "":
 			flags[l.name] = l.given
-			remain = append(remain, l.name+" is "+printable.Clean(l.given, 40))
+			remain = append(remain, "given --"+l.name+"="+printable.Clean(l.given, 40))
 		case l.limit == 0:
 		case left <= 0:
 			return nil, fmt.Errorf("the last run has used up its %s (%s). To give it more: ralph resume --%s=…", l.name, l.words(l.limit), strings.Replace(l.name, "max-restarts", "max-iterations", 1))

@@ -60,6 +60,7 @@ type Run struct {
 	Done          int // iterations that ended
 	Used          ralph.Usage
 	Turn          ralph.Usage // of the turn that goes on, at least
+	Before        ralph.Cost  // of the runs that this one went on with
 	Guardrails    []Guardrail // their last results
 	End           *End        // nil: the run goes on, or was killed
 }
@@ -83,6 +84,7 @@ type Guardrail struct {
 // End is how a run ended in order.
 type End struct {
 	Outcome     ralph.Outcome
+	Limit       string // input that ended it; empty: another reason
 	ExitCode    int
 	Headline    string
 	Reason      string
