@@ -54,7 +54,8 @@ func (w *workspace) locked() string {
 func (w *work) command() lastrun.Command {
 	c := lastrun.Command{Flags: map[string]string{}, Files: lastrun.Digests(w.Workspace, w.Config.Files())}
 	for name, value := range w.Sources.Flags {
-		inline := name != "prompt" && strings.HasPrefix(strings.TrimSpace(value), "{") // JSON may hold anything
+		text := strings.TrimSpace(value)
+		inline := name != "prompt" && strings.HasPrefix(text, "{") || strings.HasPrefix(name, "agent-") && strings.HasPrefix(text, "[") // JSON may hold anything
 		if inline || w.rec.masked(value) != value {
 			c.Withheld = append(c.Withheld, name)
 			continue

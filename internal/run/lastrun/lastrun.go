@@ -305,12 +305,11 @@ func Find(dir string, dirs []string) (Run, State, error) {
 		if len(found) == 0 {
 			continue
 		}
-		run := slices.MaxFunc(found, func(a, b Run) int {
-			if x, y := slices.Contains(dirs, a.Folder), slices.Contains(dirs, b.Folder); x != y {
-				return map[bool]int{true: 1, false: -1}[x]
-			}
-			return a.Seen.Compare(b.Seen)
-		})
+		inTask := func(r Run) bool { return r.Folder != workspace && slices.Contains(dirs, r.Folder) }
+		if slices.ContainsFunc(found, inTask) {
+			found = slices.DeleteFunc(found, func(r Run) bool { return !inTask(r) })
+		}
+		run := slices.MaxFunc(found, func(a, b Run) int { return a.Seen.Compare(b.Seen) })
 		state, err := run.state()
 		return run, state, err
 	}

@@ -93,6 +93,7 @@ func TestTaskDirectories(t *testing.T) {
 	t.Parallel()
 	dir, workspace := filepath.Join(t.TempDir(), "runs"), t.TempDir()
 	one, two := filepath.Join(workspace, "one"), filepath.Join(workspace, "two")
+	begin(t, dir, lastrun.Run{Workspace: workspace, Folder: workspace, Now: "before"})
 	for _, folder := range []string{one, two} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
