@@ -40,6 +40,9 @@ func NewFlags(mode string, defaults map[string]string, short bool) Flags {
 			letters[in.Name] = in.Short
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
+		if mode == ModeTasks && in.Name == "isolation" { // to leave it out is not what auto asks for
+			in.Default, in.DefaultDoc = "", "a Docker Sandbox if there is one, else off; in the container auto"
+		}
 		help, hidden := flagHelp(in), !Listed(mode, in)
 		if short {
 			help, hidden, in.Group = briefHelp(in), hidden || !brief(mode, in), ""

@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/lib/nearest"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -267,7 +268,7 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 	if len(l.list) == maxProblems {
 		return "" // nobody will read it, and it is the dear part of a problem
 	}
-	if near := nearest(name, candidates); near != "" {
+	if near := nearest.Of(name, candidates); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""
@@ -277,12 +278,12 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 // one of the words. Where none is near, it says which there are.
 func (l *loader) nameMeant(name string, candidates []string) string {
 	const most = 8 // names in a hint
-	named := withWord(name, candidates)
-	near := nearest(name, candidates)
+	named := nearest.WithWord(name, candidates)
+	near := nearest.Of(name, candidates)
 	switch {
 	case len(l.list) == maxProblems:
 		return ""
-	case near != "" && (len(named) == 0 || distance(kebab(name), kebab(near)) <= 1):
+	case near != "" && (len(named) == 0 || nearest.Distance(nearest.Kebab(name), nearest.Kebab(near)) <= 1):
 		return "; did you mean " + near + "?"
 	case len(named) > 0 && len(named) <= most:
 		return "; did you mean " + orList(named) + "?"

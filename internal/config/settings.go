@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/shlex"
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/lib/nearest"
 )
 
 // SettingsKey is how an input is called in .ralph/settings.json: its name in
@@ -141,7 +143,7 @@ func (s *settings) nearKey(name string) string {
 			continue
 		}
 		key := SettingsKey(r.Name)
-		if kebab(name) == r.Name { // its name elsewhere
+		if nearest.Kebab(name) == r.Name { // its name elsewhere
 			return "; did you mean " + key + "?"
 		}
 		names = append(names, key)
@@ -149,7 +151,7 @@ func (s *settings) nearKey(name string) string {
 			beside = append(beside, key)
 		}
 	}
-	if nested && nearest(name, names) == "" && len(beside) > 0 {
+	if nested && nearest.Of(name, names) == "" && len(beside) > 0 {
 		names = beside
 	}
 	return s.nameMeant(name, names)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lib/nearest"
 )
 
 // shellPrefix begins the keys that are ours in a shell-style file.
@@ -100,7 +102,7 @@ func (l *loader) shellInput(key, where string) (Input, bool) {
 			return r.Input, true
 		case strings.HasPrefix(name, shellPrefix) && slices.ContainsFunc(r.Aliases, func(a string) bool { return key == shellPrefix+shout(a) }):
 			return r.Input, true
-		case strings.HasPrefix(key, shellPrefix) && r.called(kebab(key[len(shellPrefix):])):
+		case strings.HasPrefix(key, shellPrefix) && r.called(nearest.Kebab(key[len(shellPrefix):])):
 			l.report(where, "it is called %s here", name)
 			return Input{}, false
 		case !r.NoFile && strings.HasPrefix(name, shellPrefix):

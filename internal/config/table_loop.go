@@ -102,7 +102,7 @@ func tasksRows() []row {
 			Help: "Mode `tasks`: no reviews; the agent says what is done."},
 			func(l *loader, v value) { l.c.Tasks.SkipReview = l.boolean(v) }},
 		{Input{Name: "review-cap", Kind: Count, Default: "5", Max: 100, Zero: "no cap", NoAction: true, Placeholder: "N",
-			Help: "Mode `tasks`: after this many reviews a story is approved, and marked as such."},
+			Help: "Mode `tasks`: at this many reviews the reviewer has to approve a story, which is marked as such."},
 			func(l *loader, v value) { l.c.Tasks.ReviewCap = int(l.count(v)) }},
 		{Input{Name: "review-cap-policy", Kind: Choice, Enum: []string{"draft", "accept"}, Default: "draft", Placeholder: "POLICY",
 			Help: "Mode `tasks`: stories approved at the cap keep the pull request a `draft`, or `accept` them."},

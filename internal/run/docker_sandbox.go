@@ -16,13 +16,14 @@ const dockerSandboxDelay = 2 * time.Second
 
 // Isolation is how we isolate children ourselves, and how much a Docker Sandbox
 // is wanted for the agent of a local run: it has to run in one, it may, or (empty)
-// neither. In a Docker Sandbox there is no sandbox of ours.
+// neither. In a Docker Sandbox there is no sandbox of ours; who asks for auto asks for
+// ours.
 func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 	switch {
 	case !in.local():
 	case cfg.Sandbox.Isolation == config.IsolationDocker:
 		return config.IsolationOff, config.IsolationDocker
-	case cfg.Sandbox.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && in.getenv("RALPH_ISOLATION") == "":
+	case cfg.Sandbox.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && cfg.Sources["isolation"] == "default" && in.getenv("RALPH_ISOLATION") == "":
 		return config.IsolationOff, config.IsolationAuto
 	}
 	return cfg.Sandbox.Isolation, ""

@@ -1,8 +1,6 @@
 package tasks
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // CapMark begins the feedback of a story that was approved because its reviews
 // were used up.

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// dependencies finds what dependsOn may not hold: ids of no story, and circles.
+// dependencies finds what dependsOn may not hold: ids of no story, and circles. A list
+// with a story that has no id is left alone.
 func (r *reader) dependencies(l *List) {
+	if l.stories == nil || len(l.Stories) < len(l.stories.items) || slices.ContainsFunc(l.Stories, func(s Story) bool { return s.ID == "" }) {
+		return
+	}
 	index := make(map[string]int, len(l.Stories))
 	for i := range l.Stories {
 		index[l.Stories[i].ID] = i

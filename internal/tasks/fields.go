@@ -42,9 +42,7 @@ const (
 	fieldStatus   = "reviewStatus"
 	fieldCount    = "reviewCount"
 	fieldFeedback = "reviewFeedback"
-)
-
-const (
+	// Others that are named more than once.
 	fieldStories = "userStories"
 	fieldID      = "id"
 	fieldNotes   = "notes"

@@ -2,8 +2,11 @@ package tasks
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/nearest"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -12,7 +15,7 @@ const templateBranch = "ralph/feature-name"
 
 // Lint finds what [Read] lets pass and a person should still know: a branchName
 // that is no name of a branch, acceptance criteria without words, a template
-// that nobody filled in. It looks as far as it gets at files that Read refuses,
+// that nobody filled in, a field that is likely misspelled. It looks as far as it gets at files that Read refuses,
 // too, in the order of the file.
 func Lint(data []byte) []Problem {
 	doc, bad := parse(data, maxBytes)
@@ -36,7 +39,17 @@ func Lint(data []byte) []Problem {
 		say(Unfinished, doc.root.at, "", "the template is not filled in yet: say in project, branchName and userStories what is to be done")
 		return found.all()
 	}
-	stories := doc.root.member(fieldStories)
+	misspelled := func(n *node, known rules, id, of string) {
+		names := slices.Sorted(maps.Keys(known.index))
+		for i := range n.items {
+			it := &n.items[i]
+			if meant := nearest.Of(it.key, names); meant != "" && meant != fieldID && n.member(meant) == nil {
+				say(Unfinished, it.at, id, quote(it.key)+of+" is no field of ralph's: did you mean "+meant+"?")
+			}
+		}
+	}
+	misspelled(&doc.root, listRules(), "", "")
+	stories, known := doc.root.member(fieldStories), storyRules()
 	if n := doc.root.member("branchName"); n != nil && n.text == templateBranch {
 		say(Unfinished, n.at, "", "branchName is still "+templateBranch+", as in the template: give the branch of this work")
 	}
@@ -46,10 +59,14 @@ func Lint(data []byte) []Problem {
 	for i := range stories.items {
 		n := &stories.items[i].value
 		id, criteria := n.member(fieldID), n.member("acceptanceCriteria")
-		if id == nil || wantID(id) != "" || criteria == nil {
+		if id == nil || wantID(id) != "" {
 			continue
 		}
 		shown := visible(id.text)
+		misspelled(n, known, shown, " of story "+shown)
+		if criteria == nil {
+			continue
+		}
 		for k := range criteria.items {
 			if c := &criteria.items[k].value; criteria.kind == array && c.kind == text && blank(c.text) {
 				say(Unfinished, c.at, shown, "Story "+shown+" has an acceptance criterion without words: say what can be checked")

@@ -26,6 +26,8 @@ func TestLint(t *testing.T) {
 		"no words":      {strings.Replace(good, `["works"]`, `["works", " \n"]`, 1), []string{"10:39: Story A has an acceptance criterion without words: say what can be checked"}},
 		"no review":     {strings.Replace(file(story("A", approved)), "\"reviewCount\": 1", "\"reviewCount\": 0", 1), []string{"14:22: Story A is approved and has reviewCount 0: no review has approved it. Set reviewStatus to needs_review and passes to false to have it reviewed"}},
 		"no title":      {strings.Replace(good, "Title of A", "", 1), []string{"9:16: Story A has no title: it is what commits are named after"}},
+		"misspelled":    {strings.Replace(good, `"verifyCommands"`, `"tool": {}, "verifyCommand"`, 1), []string{`5:15: "verifyCommand" is no field of ralph's: did you mean verifyCommands?`}},
+		"in a story":    {strings.Replace(good, `"title"`, `"dependOn": [], "url": 1, "title"`, 1), []string{`9:7: "dependOn" of story A is no field of ralph's: did you mean dependsOn?`}},
 		"no list":       {"{", nil},
 		"another thing": {"[1]", nil},
 		"no stories":    {`{"branchName": 1, "userStories": {}}`, nil},

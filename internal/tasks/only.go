@@ -21,12 +21,9 @@ func (l *List) CheckOnly(r Rules) error {
 		return fmt.Errorf("story %s is not in the list: give one of %s", quote(r.Only), some(ids, visible))
 	}
 	s := &l.Stories[i]
-	if s.done(r) {
-		return nil
-	}
 	done := l.finished(r)
 	open := slices.DeleteFunc(slices.Clone(s.DependsOn), func(id string) bool { return done[id] })
-	if len(open) == 0 {
+	if s.done(r) || len(open) == 0 {
 		return nil
 	}
 	return fmt.Errorf("story %s depends on %s, not done yet: finish that first, or choose another story", visible(s.ID), some(open, visible))

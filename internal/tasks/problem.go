@@ -17,7 +17,7 @@ const (
 	Transition                 // the iteration may not have changed that
 	Stuck                      // a review iteration reviewed nothing; there is nothing to put back
 	Naming                     // branchName is no name of a branch
-	Unfinished                 // a warning: somebody should fill that in
+	Unfinished                 // a warning: somebody should fill that in, or spell it right
 )
 
 // Problem is one thing that is wrong with a task list. Foreign text in it is

@@ -28,9 +28,7 @@ func read(data []byte) (*List, *Problems) {
 	}
 	r := reader{doc: doc, story: storyRules()}
 	l := r.list()
-	if len(r.problems.List) == 0 {
-		r.dependencies(l)
-	}
+	r.dependencies(l)
 	if len(r.problems.List) > 0 {
 		r.places()
 		return nil, &r.problems

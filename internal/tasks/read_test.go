@@ -117,6 +117,7 @@ func TestReadAgreesWithSchema(t *testing.T) {
 		{"ids twice", strings.ReplaceAll(full, "US-002", "US-001"), "23:5: Story US-001: Duplicate id, in userStories[0] and [1]: give each story an id of its own", true},
 		{"key twice", change(`"passes": false`, `"passes": true, "passes": false`), "15:23: Story US-001: passes is there twice", true},
 		{"unknown dependency", change(`["US-002"]`, `["US-00\u001b2"]`), `20:20: Story US-001 depends on "US-00\x1b2", which is no story`, true},
+		{"and something else", strings.Replace(change(`["US-002"]`, `["US-9"]`), `"Shop"`, `1`, 1), `2 problems: | 3:14: project is 1: give a string | 20:20: Story US-001 depends on "US-9", which is no story`, false},
 		{"on itself", change(`["US-002"]`, `["US-001"]`), "20:20: stories depend on each other in a circle: US-001 → US-001", true},
 		{"circle", change(`"notes":"done"`, `"notes":"done","dependsOn":["US-001"]`),
 			"20:20: stories depend on each other in a circle: US-001 → US-002 → US-001", true},

@@ -3,10 +3,7 @@ package tasks
 import "github.com/org/ralph-action/internal/ralph"
 
 // Bounds of foreign text in a report, in runes.
-const (
-	maxTitle    = 300
-	maxFeedback = 4000
-)
+const maxTitle, maxFeedback = 300, 4000
 
 // Report is the stories as the report has them, in the order of the file. Their
 // texts are cut, and not escaped.

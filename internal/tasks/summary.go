@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,13 +16,7 @@ const maxRows = 1000
 // summary is summary.md: what was done, and what the reviews were worth.
 func (l *List) summary(o ArchiveOptions, started string) []byte {
 	var b bytes.Buffer
-	name := l.Project
-	if blank(name) {
-		name = l.BranchName
-	}
-	if blank(name) {
-		name = "Tasks"
-	}
+	name := cmp.Or(strings.TrimSpace(l.Project), strings.TrimSpace(l.BranchName), "Tasks")
 	figures := l.Figures(o.Rules)
 	until := o.At.Format(time.DateOnly)
 	if started != "" && started != until {

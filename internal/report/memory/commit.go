@@ -239,7 +239,7 @@ func stepSubject(it ralph.Iteration, done bool) string {
 		case ralph.StoryChangesRequested:
 			return "review:" + story + " - changes requested"
 		}
-		return "chore:" + story + " - review without a verdict"
+		return "chore:" + story + " - review without a verdict that counts"
 	case ralph.StepFix:
 		return "fix:" + story + " - address review feedback"
 	}

@@ -222,7 +222,7 @@ func Step(it ralph.Iteration, unreviewed bool) string {
 		case ralph.StoryChangesRequested:
 			return text + ": changes requested"
 		}
-		return text + ": no verdict"
+		return text + ": no verdict that counts"
 	case ralph.StepImplement:
 		if status == "" && !unreviewed {
 			return text + ": not finished"

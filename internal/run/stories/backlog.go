@@ -42,6 +42,7 @@ type Backlog struct {
 	lock     *tasks.Lock
 	baseline []ralph.Verdict
 	green    map[string]bool // guardrails that have passed once
+	earlier  map[string]bool // stories that an earlier run began: nobody knows what failed before them
 
 	turn      turn
 	worked    map[string]int    // iterations by story

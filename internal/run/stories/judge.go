@@ -119,6 +119,9 @@ func (b *Backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 			more, err = b.withdraw("", fmt.Sprintf("The review that approved story %s failed (%s): it does not count, and the story is to be reviewed again.", oneLine(b.step.Story), failure.Kind))
 		case len(red) > 0:
 			more, err = b.withdraw(strings.Join(red, ", "), "")
+			if len(more) > 0 && b.earlier[b.step.Story] {
+				b.o.Host.Warn(fmt.Sprintf("Story %s was begun before this run, so a check that fails may be its doing. Should it have failed before the story, set reviewStatus of the story to null before the next run.", oneLine(b.step.Story)))
+			}
 		case !approves(lastWords(it)):
 			more, err = b.withdraw("", fmt.Sprintf("The list says that story %s is approved, and the last message of the reviewer does not: it has to end with %s. It is to be reviewed again.",
 				oneLine(b.step.Story), approval))
@@ -228,10 +231,11 @@ const (
 	approval     = openVerdict + "approved" + closeVerdict
 )
 
-// broke names the guardrails that fail and have passed before.
+// broke names the guardrails that fail and have passed before, or may have: the
+// baseline of this run comes after what an earlier one did for the story.
 func (b *Backlog) broke(verdicts []ralph.Verdict) (red []string) {
 	for _, v := range verdicts {
-		if !v.Passed && b.green[v.Command] {
+		if !v.Passed && (b.green[v.Command] || b.earlier[b.step.Story]) {
 			red = append(red, v.Command)
 		}
 	}

@@ -82,6 +82,7 @@ func Open(s *List, o Options) (*Backlog, error) {
 	b := &Backlog{
 		List: s, o: o,
 		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{}, forgeable: map[string]bool{},
+		earlier: map[string]bool{},
 	}
 	list, err := b.read()
 	if err != nil {
@@ -91,6 +92,9 @@ func Open(s *List, o Options) (*Backlog, error) {
 		return nil, err
 	}
 	b.list, b.seal = list, b.putBack
+	for _, s := range list.Stories {
+		b.earlier[s.ID] = s.Status == tasks.NeedsReview || s.Status == tasks.ChangesRequested
+	}
 	b.compare()
 	b.advise()
 	take := b.folder.Lock

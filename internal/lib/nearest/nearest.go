@@ -1,23 +1,24 @@
-package config
+// Package nearest finds the name that was probably meant by a misspelled one.
+package nearest
 
 import (
 	"strings"
 	"unicode"
 )
 
-// nearest is the candidate that was probably meant by name, or "" when none is
+// Of is the candidate that was probably meant by name, or "" when none is
 // close. Case, underscores and camelCase do not count as distance; among equals
 // the one whose length is nearer wins.
-func nearest(name string, candidates []string) string {
+func Of(name string, candidates []string) string {
 	if len(name) > 64 {
 		return ""
 	}
 	best, least := "", max(2, len(name)/3)+1
 	for _, c := range candidates {
-		if c == "off" && kebab(name) == "on" {
+		if c == "off" && Kebab(name) == "on" {
 			continue // its opposite
 		}
-		d := distance(kebab(name), kebab(c))
+		d := Distance(Kebab(name), Kebab(c))
 		if d < least || d == least && best != "" && abs(len(c)-len(name)) < abs(len(best)-len(name)) {
 			best, least = c, d
 		}
@@ -25,16 +26,16 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// withWord are the candidates that a name is one of the words of, in the singular or
+// WithWord are the candidates that a name is one of the words of, in the singular or
 // the plural: a timeout may be any of those that there are.
-func withWord(name string, candidates []string) []string {
-	name = strings.TrimSuffix(kebab(name), "s")
+func WithWord(name string, candidates []string) []string {
+	name = strings.TrimSuffix(Kebab(name), "s")
 	if len(name) < 3 {
 		return nil
 	}
 	var found []string
 	for _, c := range candidates {
-		for word := range strings.SplitSeq(kebab(c), "-") {
+		for word := range strings.SplitSeq(Kebab(c), "-") {
 			if strings.TrimSuffix(word, "s") == name {
 				found = append(found, c)
 				break
@@ -46,8 +47,8 @@ func withWord(name string, candidates []string) []string {
 
 func abs(n int) int { return max(n, -n) }
 
-// kebab spells maxIterations and max_iterations as max-iterations.
-func kebab(s string) string {
+// Kebab spells maxIterations and max_iterations as max-iterations.
+func Kebab(s string) string {
 	var b strings.Builder
 	lower := false
 	for _, r := range s {
@@ -63,9 +64,9 @@ func kebab(s string) string {
 	return b.String()
 }
 
-// distance is the number of runes to insert, delete, replace or swap with
+// Distance is the number of runes to insert, delete, replace or swap with
 // their neighbour to turn a into b.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
 	for j := range last {
