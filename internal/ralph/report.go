@@ -104,6 +104,7 @@ type Report struct {
 	Budget        Budget
 	Completion    Completion // what the agent had to print
 
+	Guardrails []string  // their commands, whether or not they ran
 	Baseline   []Verdict // guardrails before any change
 	Iterations []Iteration
 	Tasks      TaskList // zero without a backlog

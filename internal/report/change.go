@@ -139,10 +139,14 @@ func (m record) checked() doc.Section {
 	if len(s.Blocks) > 0 {
 		return s
 	}
-	if commits(m.Report) == 0 {
+	if commits(m.Report) == 0 && (len(m.Iterations) == 0 || m.Outcome == "") {
 		return doc.Section{}
 	}
-	s.Blocks = []doc.Block{doc.Para("⚠️ Not at all: the run has no guardrails, and did not wait for checks of the forge.")}
+	text := "⚠️ Not at all: the run has no guardrails"
+	if m.Publication.ServerURL != "" {
+		text += ", and did not wait for checks of the forge"
+	}
+	s.Blocks = []doc.Block{doc.Para(text + ".")}
 	return s
 }
 
@@ -186,6 +190,17 @@ func (m record) guardrails() (g doc.Grid, left int) {
 			now, took = fmt.Sprintf("%s in iteration %d, on the same files", said(v), v.PassedIn), doc.Nothing
 		}
 		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(v.Command, m.cell)), doc.Line(was), doc.Line(now), doc.Line(took)})
+	}
+	if m.Outcome != "" && len(m.Iterations) > 0 {
+		for _, command := range m.Guardrails {
+			switch known := slices.ContainsFunc(last, func(v ralph.Verdict) bool { return v.Command == command }); {
+			case known:
+			case len(g.Rows) == checkedRows:
+				left++
+			default:
+				g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(command, m.cell)), doc.Line(doc.Nothing), doc.Line("not run"), doc.Line(doc.Nothing)})
+			}
+		}
 	}
 	if len(before) == 0 {
 		g.Columns = slices.Delete(g.Columns, 1, 2)

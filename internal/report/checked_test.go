@@ -1,0 +1,35 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// A run says how it was checked, also when it was not.
+func TestSaysThatNothingWasChecked(t *testing.T) {
+	t.Parallel()
+	local := completed()
+	local.Baseline, local.Publication, local.Iterations = nil, ralph.Publication{}, local.Iterations[1:]
+	local.Iterations[0].Verdicts, local.Iterations[0].Commit = nil, ralph.Commit{}
+	never := local
+	never.Outcome, never.Guardrails = ralph.Interrupted, []string{"npm test", "npm run lint"}
+	for what, c := range map[string]struct {
+		r    ralph.Report
+		want []string
+	}{
+		"no guardrails": {local, []string{"How it was checked", "Not at all: the run has no guardrails."}},
+		"never ran":     {never, []string{"How it was checked", "npm test", "npm run lint", "not run"}},
+	} {
+		for _, want := range c.want {
+			if text := report.Text(c.r, report.Style{}); !strings.Contains(text, want) {
+				t.Errorf("%s: Text lacks %q:\n%s", what, want, text)
+			}
+			if text := report.Summary(c.r); !strings.Contains(text, want) {
+				t.Errorf("%s: Summary lacks %q:\n%s", what, want, text)
+			}
+		}
+	}
+}
