@@ -186,7 +186,7 @@ type Publication struct {
 	PullRequest PullRequest
 	Issue       int    // number of the issue the run came from; 0: none
 	Comment     string // address of the comment that tells of the run; empty: none
-	Files       []File // that the branch changes against its base, sorted by path
+	Files       []File // that the branch changes against its base, or the run where it commits nothing; sorted by path
 	Checks      Checks // of the pushed commit; zero when nobody waited for them
 	// Patch is the file that holds what was not published, for people; empty when all
 	// was. PatchText is what it holds, with secrets blotted out; empty when that is
