@@ -14,6 +14,12 @@ import (
 // on the branch, the newest first. named puts the title of this run's change above it.
 func (m record) changed(named bool) doc.Section {
 	said := m.Said()
+	var runs []ralph.Past
+	for _, p := range m.History.Runs {
+		if p.Said.Title != "" || len(p.Did) > 0 {
+			runs = append(runs, p)
+		}
+	}
 	var blocks []doc.Block
 	if said.Title != "" && (named || continued(m.Report)) {
 		blocks = append(blocks, doc.Para(doc.Strong(doc.Foreign(said.Title, m.line))))
@@ -23,14 +29,10 @@ func (m record) changed(named bool) doc.Section {
 		blocks = append(blocks, doc.Rich(said.Description, m.said)...)
 	case len(lines) > 0:
 		blocks = append(blocks, doc.Bulleted(m.lines(lines))...)
-	case m.saysLast():
+	case m.saysLast() && m.lastWords() != "":
 		blocks = append(blocks, doc.Rich(m.lastWords(), m.said)...)
-	}
-	var runs []ralph.Past
-	for _, p := range m.History.Runs {
-		if p.Said.Title != "" || len(p.Did) > 0 {
-			runs = append(runs, p)
-		}
+	case len(runs) > 0: // else only theirs would be told
+		blocks = append(blocks, doc.Bulleted(m.lines(subjects(m.Report)))...)
 	}
 	older := max(0, len(runs)-earlierTold)
 	slices.Reverse(runs)
@@ -61,6 +63,16 @@ const earlierTold = 3 // earlier runs whose changes are told
 func commitLines(r ralph.Report) (lines []string) {
 	for _, it := range r.Iterations {
 		if line := it.Said.Commit; line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// subjects are those of the commits of the run, each once.
+func subjects(r ralph.Report) (lines []string) {
+	for _, it := range r.Iterations {
+		if line := it.Commit.Subject; line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}

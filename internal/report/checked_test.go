@@ -33,3 +33,20 @@ func TestSaysThatNothingWasChecked(t *testing.T) {
 		}
 	}
 }
+
+// What this run did stands above what earlier ones did, also when the agent said nothing of it.
+func TestOwnCommitsComeFirst(t *testing.T) {
+	t.Parallel()
+	r := continuedRun()
+	for i := range r.Iterations {
+		r.Iterations[i].Said = ralph.Said{}
+		r.Iterations[i].Turns[len(r.Iterations[i].Turns)-1].FinalText = ""
+		r.Iterations[i].Commit.Subject = "Fix the sum"
+	}
+	for what, text := range map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "Text": report.Text(r, report.Style{})} {
+		_, text, _ = strings.Cut(text, "What changed and why")
+		if own, earlier := strings.Index(text, "Fix the sum"), strings.Index(text, "Before, in"); own < 0 || earlier < own {
+			t.Errorf("%s has the commits of this run at %d, earlier runs at %d:\n%s", what, own, earlier, text)
+		}
+	}
+}
