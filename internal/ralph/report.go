@@ -100,7 +100,8 @@ type Report struct {
 	Reason   string // one sentence; may quote foreign text
 	ExitCode int
 
-	MaxIterations int // 0: no limit
+	MaxIterations int           // 0: no limit
+	MaxDuration   time.Duration // 0: no limit
 	Budget        Budget
 	Completion    Completion // what the agent had to print
 

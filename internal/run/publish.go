@@ -26,7 +26,9 @@ func (w *work) publish(run context.Context) {
 		w.endLive(ctx)
 		w.rec.ended()
 		if w.watcher != nil {
-			files, err := w.watcher.Files(ctx)
+			looking, done := forDiffs(run)
+			files, err := w.watcher.Files(looking)
+			done()
 			if err != nil {
 				w.rec.note("The changed files could not be listed: " + w.rec.masked(err.Error()))
 			}
