@@ -164,24 +164,29 @@ func (m record) checked() doc.Section {
 
 const checkedRows = 15 // guardrails that are shown
 
+// lastVerdicts are those of the last iteration that has some, with its number; else those
+// before any change.
+func (m record) lastVerdicts() (list []ralph.Verdict, in int) {
+	for _, it := range slices.Backward(m.Iterations) {
+		if len(it.Verdicts) > 0 {
+			return it.Verdicts, it.Number
+		}
+	}
+	return m.Baseline, 0
+}
+
 // guardrails is a table of the last verdict of each; left are those it has no room for.
 func (m record) guardrails() (g doc.Grid, left int) {
 	g = doc.Grid{Columns: []doc.Column{{Title: "Guardrail", Class: "t"}, {Title: "Before"}, {Title: "Result"}, {Title: "Time", Right: true}}}
 	before := map[string]ralph.Verdict{}
-	last := slices.Clone(m.Baseline)
-	for i := range last {
-		before[last[i].Command] = last[i]
+	for _, v := range m.Baseline {
+		before[v.Command] = v
 	}
+	last, in := m.lastVerdicts()
+	ran := in > 0 || len(last) == 0
 	said := func(v ralph.Verdict) string {
 		how, _ := words.Failed(v)
 		return check(v.Passed) + " " + how
-	}
-	ran := len(last) == 0
-	for _, it := range slices.Backward(m.Iterations) {
-		if len(it.Verdicts) > 0 {
-			last, ran = it.Verdicts, true
-			break
-		}
 	}
 	for _, v := range last {
 		if saysFindings(m.Report, v) {

@@ -50,3 +50,16 @@ func TestOwnCommitsComeFirst(t *testing.T) {
 		}
 	}
 }
+
+// A guardrail that failed stays to be mended when the agent failed after it.
+func TestRedGuardrailIsLeftAfterACrash(t *testing.T) {
+	t.Parallel()
+	r := agentFailed()
+	r.Baseline = []ralph.Verdict{{Command: "npm test", ExitCode: 1}}
+	text := report.Text(r, report.Style{})
+	for _, want := range []string{"The last turn failed: ", "Guardrail 'npm test' failed with exit code 1 when it last ran."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("Text lacks %q:\n%s", want, text)
+		}
+	}
+}
