@@ -132,6 +132,9 @@ func (c *CLI) failure(ctx context.Context, exit proc.Exit, d driver.Decoder) *ra
 		if ended := (*ralph.Ended)(nil); errors.As(context.Cause(ctx), &ended) {
 			return &ended.Failure
 		}
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return &ralph.Failure{Kind: ralph.FailureTimeout, Message: "max-duration ended the turn"}
+		}
 		return &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
 	default:
 		return d.Failure(driver.ExitCode(exit))

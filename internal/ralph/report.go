@@ -100,10 +100,12 @@ type Report struct {
 	Reason   string // one sentence; may quote foreign text
 	ExitCode int
 
-	MaxIterations int // 0: no limit
+	MaxIterations int           // 0: no limit
+	MaxDuration   time.Duration // 0: no limit
 	Budget        Budget
 	Completion    Completion // what the agent had to print
 
+	Guardrails []string  // their commands, whether or not they ran
 	Baseline   []Verdict // guardrails before any change
 	Iterations []Iteration
 	Tasks      TaskList // zero without a backlog
@@ -185,7 +187,7 @@ type Publication struct {
 	PullRequest PullRequest
 	Issue       int    // number of the issue the run came from; 0: none
 	Comment     string // address of the comment that tells of the run; empty: none
-	Files       []File // that the branch changes against its base, sorted by path
+	Files       []File // that the branch changes against its base, or the run where it commits nothing; sorted by path
 	Checks      Checks // of the pushed commit; zero when nobody waited for them
 	// Patch is the file that holds what was not published, for people; empty when all
 	// was. PatchText is what it holds, with secrets blotted out; empty when that is

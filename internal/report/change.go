@@ -14,6 +14,12 @@ import (
 // on the branch, the newest first. named puts the title of this run's change above it.
 func (m record) changed(named bool) doc.Section {
 	said := m.Said()
+	var runs []ralph.Past
+	for _, p := range m.History.Runs {
+		if p.Said.Title != "" || len(p.Did) > 0 {
+			runs = append(runs, p)
+		}
+	}
 	var blocks []doc.Block
 	if said.Title != "" && (named || continued(m.Report)) {
 		blocks = append(blocks, doc.Para(doc.Strong(doc.Foreign(said.Title, m.line))))
@@ -23,14 +29,10 @@ func (m record) changed(named bool) doc.Section {
 		blocks = append(blocks, doc.Rich(said.Description, m.said)...)
 	case len(lines) > 0:
 		blocks = append(blocks, doc.Bulleted(m.lines(lines))...)
-	case m.saysLast():
+	case m.saysLast() && m.lastWords() != "":
 		blocks = append(blocks, doc.Rich(m.lastWords(), m.said)...)
-	}
-	var runs []ralph.Past
-	for _, p := range m.History.Runs {
-		if p.Said.Title != "" || len(p.Did) > 0 {
-			runs = append(runs, p)
-		}
+	case len(runs) > 0: // else only theirs would be told
+		blocks = append(blocks, doc.Bulleted(m.lines(subjects(m.Report)))...)
 	}
 	older := max(0, len(runs)-earlierTold)
 	slices.Reverse(runs)
@@ -61,6 +63,16 @@ const earlierTold = 3 // earlier runs whose changes are told
 func commitLines(r ralph.Report) (lines []string) {
 	for _, it := range r.Iterations {
 		if line := it.Said.Commit; line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// subjects are those of the commits of the run, each once.
+func subjects(r ralph.Report) (lines []string) {
+	for _, it := range r.Iterations {
+		if line := it.Commit.Subject; line != "" && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}
@@ -139,33 +151,42 @@ func (m record) checked() doc.Section {
 	if len(s.Blocks) > 0 {
 		return s
 	}
-	if commits(m.Report) == 0 {
+	if commits(m.Report) == 0 && (len(m.Iterations) == 0 || m.Outcome == "") {
 		return doc.Section{}
 	}
-	s.Blocks = []doc.Block{doc.Para("⚠️ Not at all: the run has no guardrails, and did not wait for checks of the forge.")}
+	text := "⚠️ Not at all: the run has no guardrails"
+	if m.Publication.ServerURL != "" {
+		text += ", and did not wait for checks of the forge"
+	}
+	s.Blocks = []doc.Block{doc.Para(text + ".")}
 	return s
 }
 
 const checkedRows = 15 // guardrails that are shown
 
+// lastVerdicts are those of the last iteration that has some, with its number; else those
+// before any change.
+func (m record) lastVerdicts() (list []ralph.Verdict, in int) {
+	for _, it := range slices.Backward(m.Iterations) {
+		if len(it.Verdicts) > 0 {
+			return it.Verdicts, it.Number
+		}
+	}
+	return m.Baseline, 0
+}
+
 // guardrails is a table of the last verdict of each; left are those it has no room for.
 func (m record) guardrails() (g doc.Grid, left int) {
 	g = doc.Grid{Columns: []doc.Column{{Title: "Guardrail", Class: "t"}, {Title: "Before"}, {Title: "Result"}, {Title: "Time", Right: true}}}
 	before := map[string]ralph.Verdict{}
-	last := slices.Clone(m.Baseline)
-	for i := range last {
-		before[last[i].Command] = last[i]
+	for _, v := range m.Baseline {
+		before[v.Command] = v
 	}
+	last, in := m.lastVerdicts()
+	ran := in > 0 || len(last) == 0
 	said := func(v ralph.Verdict) string {
 		how, _ := words.Failed(v)
 		return check(v.Passed) + " " + how
-	}
-	ran := len(last) == 0
-	for _, it := range slices.Backward(m.Iterations) {
-		if len(it.Verdicts) > 0 {
-			last, ran = it.Verdicts, true
-			break
-		}
 	}
 	for _, v := range last {
 		if saysFindings(m.Report, v) {
@@ -186,6 +207,17 @@ func (m record) guardrails() (g doc.Grid, left int) {
 			now, took = fmt.Sprintf("%s in iteration %d, on the same files", said(v), v.PassedIn), doc.Nothing
 		}
 		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(v.Command, m.cell)), doc.Line(was), doc.Line(now), doc.Line(took)})
+	}
+	if m.Outcome != "" && len(m.Iterations) > 0 {
+		for _, command := range m.Guardrails {
+			switch known := slices.ContainsFunc(last, func(v ralph.Verdict) bool { return v.Command == command }); {
+			case known:
+			case len(g.Rows) == checkedRows:
+				left++
+			default:
+				g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(command, m.cell)), doc.Line(doc.Nothing), doc.Line("not run"), doc.Line(doc.Nothing)})
+			}
+		}
 	}
 	if len(before) == 0 {
 		g.Columns = slices.Delete(g.Columns, 1, 2)

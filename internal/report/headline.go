@@ -87,6 +87,9 @@ func allowed(r ralph.Report) string {
 	if r.MaxIterations > 0 {
 		parts = append(parts, words.Plural(r.MaxIterations, unit(r)))
 	}
+	if r.MaxDuration > 0 {
+		parts = append(parts, words.Span(r.MaxDuration))
+	}
 	return strings.Join(append(parts, budgetParts(r.Budget)...), ", ")
 }
 

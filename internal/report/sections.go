@@ -79,7 +79,9 @@ func (m record) links() []doc.Fact {
 		facts = append(facts, doc.Fact{Name: "Told in", Plain: true, Text: doc.Linked(p.Comment, "comment")})
 	}
 	if doc.WebAddress(m.RunURL) != "" {
-		facts = append(facts, doc.Fact{Name: "Log", Plain: true, Text: doc.Linked(m.RunURL, "log of this run")})
+		log := doc.Linked(m.RunURL, "log of this run")
+		log[0].Shown = true
+		facts = append(facts, doc.Fact{Name: "Log", Plain: true, Text: log})
 	}
 	return facts
 }
@@ -372,7 +374,8 @@ func (m record) remaining() []doc.Text {
 		}
 	}
 	failed := 0
-	for _, v := range it.Verdicts {
+	verdicts, in := m.lastVerdicts()
+	for _, v := range verdicts {
 		if v.Passed || saysFindings(m.Report, v) {
 			continue
 		}
@@ -382,6 +385,9 @@ func (m record) remaining() []doc.Text {
 		}
 		words, reason := words.Failed(v)
 		t := doc.Line("Guardrail ", doc.Mono(v.Command, m.line), " "+words)
+		if in != it.Number {
+			t = doc.Line(t, " when it last ran")
+		}
 		if reason != "" {
 			t = doc.Line(t, ": ", doc.Foreign(reason, m.line))
 		}

@@ -28,7 +28,7 @@ func supervision(t *testing.T, s *logs.Supervise, attempts []attempt, end ralph.
 		log = append(log, s.Lines(e)...)
 	}
 	for i, a := range attempts {
-		turn := &ralph.Turn{ExitCode: a.code, Duration: time.Second}
+		turn := &ralph.Turn{ExitCode: a.code, Duration: max(time.Second, s.Timeout)}
 		if a.kind != 0 {
 			turn.Failure = &ralph.Failure{Kind: a.kind, Message: "why"}
 		}

@@ -19,6 +19,10 @@ import (
 
 // loop asks the agent until an outcome.
 func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
+	until := loopEnd(w.cfg.Limits, w.rec.started())
+	if w.repo == nil && w.local() && !until.IsZero() { // nothing is published
+		until = w.rec.started().Add(w.cfg.Limits.Duration)
+	}
 	l := ralph.Loop{
 		Agent:      lean{w.agents},
 		Workspace:  w.loopWorkspace(w.live.Pushed),
@@ -33,7 +37,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 			Checkpoint: w.cfg.Git.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Git.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
-			Cost: w.cfg.Limits.Cost, Tokens: w.cfg.Limits.Tokens, Until: loopEnd(w.cfg.Limits, w.rec.started()),
+			Cost: w.cfg.Limits.Cost, Tokens: w.cfg.Limits.Tokens, Until: until,
 			Total: w.cfg.Limits.TotalCost, Before: w.history.Cost().Amount,
 		},
 		Emit:   w.emit,

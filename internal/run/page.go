@@ -19,14 +19,19 @@ const (
 	diffTimeCancelled = 500 * time.Millisecond
 )
 
-// keepDiffs hands the page what each iteration changed: against the iteration before, or
-// what was committed since.
-func (w *work) keepDiffs(run context.Context) {
+// forDiffs bounds a look at what changed, also of a run that is over.
+func forDiffs(run context.Context) (context.Context, context.CancelFunc) {
 	limit := diffTime
 	if run.Err() != nil {
 		limit = diffTimeCancelled
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(run), limit)
+	return context.WithTimeout(context.WithoutCancel(run), limit)
+}
+
+// keepDiffs hands the page what each iteration changed: against the iteration before, or
+// what was committed since.
+func (w *work) keepDiffs(run context.Context) {
+	ctx, cancel := forDiffs(run)
 	defer cancel()
 	kept := w.rec.kept.Iterations()
 	changed := map[int]*transcript.Iteration{}

@@ -52,6 +52,9 @@ func makePlan(ctx context.Context, in *Input, rec *Record, undo *cleanup) (*plan
 	if err := p.readTaskList(); err != nil {
 		return p, err
 	}
+	for _, g := range p.checks {
+		rec.report.Guardrails = append(rec.report.Guardrails, g.Command)
+	}
 	return p, p.followCheckout()
 }
 

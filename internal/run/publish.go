@@ -25,6 +25,15 @@ func (w *work) publish(run context.Context) {
 	if w.repo == nil {
 		w.endLive(ctx)
 		w.rec.ended()
+		if w.watcher != nil {
+			looking, done := forDiffs(run)
+			files, err := w.watcher.Files(looking)
+			done()
+			if err != nil {
+				w.rec.note("The changed files could not be listed: " + w.rec.masked(err.Error()))
+			}
+			w.rec.report.Publication.Files = files
+		}
 		if w.local() && w.cfg.Mode != config.ModeSupervise {
 			w.rec.note(w.leftHere())
 		}
@@ -252,7 +261,7 @@ func (w *workspace) recordAt() string {
 
 // leftHere says where the work of a run is that publishes nothing.
 func (w *work) leftHere() string {
-	branch, head, changed := "", "", 0
+	branch, head, changed, ours := "", "", 0, 0
 	entries := strings.Split(w.gitText(maxStatus, "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--no-renames", "-z"), "\x00")
 	for _, entry := range entries {
 		kind, rest, _ := strings.Cut(entry, " ")
@@ -266,6 +275,10 @@ func (w *work) leftHere() string {
 			}
 		case "1", "u", "?":
 			changed++
+			fields := strings.SplitN(rest, " ", map[string]int{"1": 8, "u": 10, "?": 1}[kind]) // the last is the path
+			if slices.ContainsFunc(w.rec.report.Publication.Files, func(f ralph.File) bool { return f.Path == fields[len(fields)-1] }) {
+				ours++
+			}
 		}
 	}
 	var parts []string
@@ -275,7 +288,11 @@ func (w *work) leftHere() string {
 		}
 	}
 	if changed > 0 {
-		parts = append(parts, fmt.Sprintf("Files changed and not committed: %d (git status, git diff).", changed))
+		by := ""
+		if w.watcher != nil && ours < changed {
+			by = fmt.Sprintf(", %d of them the work of this run", ours)
+		}
+		parts = append(parts, fmt.Sprintf("Files changed and not committed: %d%s (git status, git diff).", changed, by))
 	}
 	switch {
 	case len(parts) == 0:

@@ -56,7 +56,7 @@ func newRecord(in *Input, undo *cleanup) *Record {
 func (r *Record) configured(cfg config.Config) {
 	r.report.Mode, r.report.Task, r.report.Agent, r.report.Model = cfg.Mode, cfg.Prompt.Text, cfg.Agent.Name, cfg.Agent.Model
 	r.report.MaxIterations, r.report.Isolation, r.report.Publication.Base = cfg.Loop.MaxIterations, string(cfg.Sandbox.Isolation), cfg.Git.Base
-	r.incompleteOK = cfg.Loop.IncompleteOK
+	r.report.MaxDuration, r.incompleteOK = cfg.Limits.Duration, cfg.Loop.IncompleteOK
 }
 
 // started is when the run began.

@@ -121,3 +121,24 @@ func TestSilenceIsBroken(t *testing.T) {
 		})
 	}
 }
+
+// The status line never shows a cost that nobody knows as nothing.
+func TestStatusLineOfUnknownCost(t *testing.T) {
+	t.Parallel()
+	file, err := os.Create(t.TempDir() + "/out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s := &terminal{w: file, iteration: 1, start: time.Now()}
+	s.draw()
+	s.usage = ralph.Usage{Cost: ralph.Cost{Amount: ralph.FromUSD(1.5)}}
+	s.draw()
+	data, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(data); !strings.Contains(text, "· cost unknown") || strings.Contains(text, "$0") || !strings.Contains(text, "· $1.50") {
+		t.Errorf("the status lines are %q", text)
+	}
+}

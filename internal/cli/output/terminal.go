@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/words"
 	"github.com/org/ralph-action/internal/run"
 )
 
@@ -233,7 +234,9 @@ func (t *terminal) draw() {
 		return
 	}
 	t.clear()
-	status := fmt.Sprintf("⏱ %s · %s · %s", time.Since(t.start).Round(time.Second), strings.ToLower(logs.IterationTitle(t.iteration, t.limit)), t.usage.Cost)
+	cost := t.usage.Cost
+	cost.Unknown = cost.Unknown || t.usage == (ralph.Usage{}) // nothing is known before the first turn ends
+	status := fmt.Sprintf("⏱ %s · %s · %s", time.Since(t.start).Round(time.Second), strings.ToLower(logs.IterationTitle(t.iteration, t.limit)), words.Cost(cost))
 	if line := t.runs.line(); line != "" {
 		status = t.format.Cut(status + " · " + line)
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -22,6 +23,8 @@ type Watcher struct {
 	cache func(path string) string
 	start ralph.Change
 	last  string // tree of the last snapshot
+
+	tracked map[string]bool // by cache, as of the last look
 }
 
 // Open notes the workspace as it is now, in any format of repository. cache returns the
@@ -32,7 +35,7 @@ func Open(ctx context.Context, opt worktree.Options, cache func(path string) str
 	if err != nil {
 		return nil, err
 	}
-	w := &Watcher{tree: tree, cache: cache}
+	w := &Watcher{tree: tree, cache: cache, tracked: map[string]bool{}}
 	if w.start, err = w.look(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
@@ -108,24 +111,62 @@ func (w *Watcher) work(ctx context.Context, tree string) (Work, error) {
 	if err != nil {
 		return all, err
 	}
-	tracked := map[string]bool{} // by cache
+	w.tracked = map[string]bool{}
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 { // ":100644 100644 <id> <id> M" and the path
-		is, path := fields[i], fields[i+1]
-		if cache := w.cache(path); cache != "" {
-			held, known := tracked[cache]
-			if !known {
-				found, err := w.tree.Output(ctx, nil, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", "--name-only", "HEAD", "--", cache)
-				held = err != nil || found != "" // without a commit nothing is tracked
-				tracked[cache] = held
-			}
-			if !held {
-				continue
-			}
+		if is, path := fields[i], fields[i+1]; !w.untracked(ctx, path) {
+			all.Add(path, is)
 		}
-		all.Add(path, is)
 	}
 	return all, nil
+}
+
+// Files returns what changed between the start and the last snapshot, sorted by path and
+// without caches of which the repository holds nothing.
+func (w *Watcher) Files(ctx context.Context) ([]ralph.File, error) {
+	if w.Seen() == w.start.Tree {
+		return nil, nil
+	}
+	out, err := w.tree.Output(ctx, nil, "-c", "core.bigFileThreshold=256k", "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", w.start.Tree, w.Seen())
+	if err != nil {
+		return nil, err
+	}
+	var files []ralph.File
+	kinds := map[string]string{}
+	fields := strings.Split(out, "\x00")
+	for i := 0; i < len(fields); i++ {
+		if strings.HasPrefix(fields[i], ":") && i+1 < len(fields) { // ":100644 100644 <id> <id> M" and the path
+			kinds[fields[i+1]] = fields[i][len(fields[i])-1:]
+			i++
+			continue
+		}
+		count := strings.SplitN(fields[i], "\t", 3) // "1\t2\tpath", or "-\t-\tpath" of a binary file
+		if len(count) < 3 || w.untracked(ctx, count[2]) {
+			continue
+		}
+		f := ralph.File{Path: count[2], New: kinds[count[2]] == "A", Gone: kinds[count[2]] == "D"}
+		var wrong [2]error
+		f.Insertions, wrong[0] = strconv.Atoi(count[0])
+		f.Deletions, wrong[1] = strconv.Atoi(count[1])
+		f.Uncounted = wrong != [2]error{}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// untracked reports whether a path lies in a cache of which the repository holds nothing.
+func (w *Watcher) untracked(ctx context.Context, path string) bool {
+	cache := w.cache(path)
+	if cache == "" {
+		return false
+	}
+	held, known := w.tracked[cache]
+	if !known {
+		found, err := w.tree.Output(ctx, nil, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", "--name-only", "HEAD", "--", cache)
+		held = err != nil || found != "" // without a commit nothing is tracked
+		w.tracked[cache] = held
+	}
+	return !held
 }
 
 // Diffs returns the patches from one tree to another, for people: of snapshots, each at

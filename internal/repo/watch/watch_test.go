@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -115,6 +116,36 @@ func TestWatcherDiffs(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, ".git", "ran")); err == nil {
 		t.Error("a program that the repository names has run")
+	}
+}
+
+// The files of a run are those that changed since its start, whoever commits them.
+func TestWatcherFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	repotest.Git(t, dir, "init", "-q", "-b", "main")
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\n")
+	repotest.Write(t, filepath.Join(dir, "gone.txt"), "g\n")
+	repotest.Git(t, dir, "add", "-A")
+	repotest.Git(t, dir, "commit", "-qm", "first")
+	repotest.Write(t, filepath.Join(dir, "dirty.txt"), "before the run\n")
+	w := open(t, dir)
+	see(t, w)
+	if files, err := w.Files(t.Context()); err != nil || len(files) != 0 {
+		t.Errorf("Files() = %+v, %v; want none", files, err)
+	}
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "b\nc\n")
+	repotest.Git(t, dir, "commit", "-qam", "agent")
+	repotest.Write(t, filepath.Join(dir, "new.txt"), "n\n")
+	repotest.Write(t, filepath.Join(dir, "pic.bin"), "\x00")
+	repotest.Write(t, filepath.Join(dir, "node_modules/x.js"), "x\n")
+	if err := os.Remove(filepath.Join(dir, "gone.txt")); err != nil {
+		t.Fatal(err)
+	}
+	see(t, w)
+	want := []ralph.File{{Path: "a.txt", Insertions: 2, Deletions: 1}, {Path: "gone.txt", Gone: true, Deletions: 1}, {Path: "new.txt", New: true, Insertions: 1}, {Path: "pic.bin", New: true, Uncounted: true}}
+	if files, err := w.Files(t.Context()); err != nil || !reflect.DeepEqual(files, want) {
+		t.Errorf("Files() = %+v, %v; want %+v", files, err, want)
 	}
 }
 

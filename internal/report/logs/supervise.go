@@ -106,7 +106,7 @@ func (s *Supervise) turn(t *ralph.Turn) (lines []string) {
 		return append(lines, fmt.Sprintf("Attempt %d: Agent succeeded", s.attempt))
 	case t.Failure != nil && t.Failure.Kind == ralph.FailureTimeout:
 		limit := s.Timeout
-		if limit == 0 {
+		if limit == 0 || t.Duration > 0 && t.Duration < limit { // max-duration came first
 			limit = t.Duration.Round(time.Second)
 		}
 		return append(lines, fmt.Sprintf("Agent timeout after %s, killing process group", limit), "Process group killed, treating as failure")

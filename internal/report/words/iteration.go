@@ -292,7 +292,7 @@ type Rejection struct {
 func Rejections() map[ralph.Rejection]Rejection {
 	return map[ralph.Rejection]Rejection{
 		ralph.RejectedTurn:        {"❌", "agent failed", "", "the agent failed", ""},
-		ralph.RejectedStopped:     {"🛑", "stopped", "stopped before every check", "the run was stopped", "The run was stopped before every check had its say."},
+		ralph.RejectedStopped:     {"🛑", "stopped", "stopped before every check", "the run was stopped", "The run was stopped before all checks had run."},
 		ralph.RejectedGuardrails:  {"❌", "guardrails failed", "guardrails failed: {failing}", "{failing guardrails} failed", ""},
 		ralph.RejectedSCM:         {"❌", "SCM tasks failed", "the SCM tasks failed", "the SCM tasks failed", "The SCM tasks failed"},
 		ralph.RejectedTransition:  {"⚠️", "changes put back", "changes to the task list were put back", "the task list was changed as the step does not allow", "The last iteration changed the task list as it may not; it was put back."},
