@@ -121,6 +121,8 @@ type Report struct {
 	RunURL      string // of the workflow run; empty locally
 	Actor       string
 	Publication Publication
+
+	Resumable bool // ralph resume can go on with it
 }
 
 // Activity is what a run does that goes on.

@@ -45,14 +45,40 @@ func filled(text string, r ralph.Report) string {
 	if r.Mode == modeSupervise {
 		limit = "restart"
 	}
-	if r.Publication.Pushed {
+	switch {
+	case r.Resumable:
+		again = "Run ralph resume to continue"
+	case r.Publication.Pushed:
 		again = "Run it again on the same branch to continue from here"
+	}
+	job := ""
+	if r.RunURL != "" {
+		job = " (and the job's timeout-minutes with it)"
 	}
 	return strings.NewReplacer(
 		"{iterations}", words.Plural(n, unit(r)), "{unit}", unit(r), "{after}", after,
 		"{limit}", limit, "{allowed}", words.Plural(max(n, r.MaxIterations), unit(r)), "{budget}", budgetWords(r.Budget),
-		"{again}", again, "{withheld}", withheld(r),
+		"{again}", again, "{job}", job, "{withheld}", withheld(r),
 	).Replace(text)
+}
+
+// moreOf is the flag by which ralph resume is given more of the limit that ended a run;
+// empty where there is none.
+func moreOf(r ralph.Report) string {
+	used := r.Usage()
+	switch {
+	case !r.Resumable:
+	case r.Outcome == ralph.MaxIterations:
+		return "--max-iterations=N"
+	case r.Outcome == ralph.Deadline:
+		return "--max-duration=TIME"
+	case r.Outcome != ralph.OverBudget:
+	case r.Budget.Tokens > 0 && used.Tokens.Total() >= r.Budget.Tokens:
+		return "--max-tokens=N"
+	case r.Budget.Cost > 0 && used.Cost.Amount >= r.Budget.Cost:
+		return "--max-cost-usd=USD"
+	}
+	return ""
 }
 
 // modeSupervise is the mode that restarts a command: its iterations are
@@ -141,7 +167,12 @@ func Advice(r ralph.Report) string {
 	if n := len(r.Iterations); n > 0 {
 		last = r.Iterations[n-1]
 	}
+	if more := moreOf(r); more != "" {
+		return "Run ralph resume " + more + " to continue."
+	}
 	switch r.Outcome {
+	case ralph.OverBudget:
+		r.Resumable = false // that of the branch cannot be given to ralph resume
 	case ralph.Stalled:
 		switch {
 		case last.Rejection == ralph.RejectedStuck && last.Step.Story != "":
