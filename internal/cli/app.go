@@ -86,7 +86,7 @@ type commands struct {
 	Status statusCmd `cmd:"" group:"The last run here:" help:"Tell what it is doing or did."`
 	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print its log, or follow it."`
 	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with it, after a limit, an interrupt or a kill."`
-	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the session or the task list of this project."`
+	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the run of this project."`
 
 	Init       initCmd       `cmd:"" group:"Set up:" help:"Write settings for 'ralph run', or files for 'ralph plan'."`
 	Doctor     doctorCmd     `cmd:"" group:"Set up:" help:"Say what a run would lack, and what to do about it."`

@@ -123,6 +123,7 @@ type Report struct {
 	Publication Publication
 
 	Resumable bool // ralph resume can go on with it
+	Busy      bool // another run goes on there
 }
 
 // Activity is what a run does that goes on.

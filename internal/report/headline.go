@@ -19,6 +19,8 @@ func ending(r ralph.Report) string {
 		text = row.Unstarted
 	}
 	switch {
+	case r.Busy:
+		text = "Not started: another run goes on here"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && r.Tasks.Only != "":
 		text = "Nothing to do: the story is already done"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):
@@ -196,7 +198,10 @@ func Advice(r ralph.Report) string {
 			text = "The work is in the workspace. Fix what made the SCM task fail, then commit by hand or run it again."
 		}
 	case ralph.Invalid:
-		if len(r.Iterations) == 0 {
+		switch {
+		case r.Busy:
+			text = "" // the reason is the advice
+		case len(r.Iterations) == 0:
 			text = "Fix the problems above and re-run; no tokens were used."
 		}
 	}
