@@ -181,6 +181,8 @@ func Advice(r ralph.Report) string {
 			text = "Try another review-model or review-agent, or review the story yourself."
 		case last.Last().Failure != nil:
 			text = ralph.AgentFailed.Row().Advice
+		case neverStarted(r, last):
+			text = "A guardrail could be started in no iteration: its program does not exist or cannot be executed. Correct its command, or provide the program."
 		case !last.Passed():
 			text = "Make the task more precise or smaller, or look at the failing guardrail yourself."
 		}
@@ -206,6 +208,19 @@ func Advice(r ralph.Report) string {
 		}
 	}
 	return filled(text, r)
+}
+
+// neverStarted reports whether a guardrail of the last iteration could not be started in
+// any.
+func neverStarted(r ralph.Report, last ralph.Iteration) bool {
+	broken := map[string]bool{} // in all iterations so far, by command
+	for _, it := range r.Iterations {
+		for _, v := range it.Verdicts {
+			before, seen := broken[v.Command]
+			broken[v.Command] = v.Broken && (before || !seen)
+		}
+	}
+	return slices.ContainsFunc(last.Verdicts, func(v ralph.Verdict) bool { return broken[v.Command] })
 }
 
 // omitted are the changes of the run that are not published although the rest may
