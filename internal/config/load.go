@@ -267,7 +267,7 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 	if len(l.list) == maxProblems {
 		return "" // nobody will read it, and it is the dear part of a problem
 	}
-	if near := nearest(name, candidates); near != "" {
+	if near := Nearest(name, candidates); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""
@@ -278,7 +278,7 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 func (l *loader) nameMeant(name string, candidates []string) string {
 	const most = 8 // names in a hint
 	named := withWord(name, candidates)
-	near := nearest(name, candidates)
+	near := Nearest(name, candidates)
 	switch {
 	case len(l.list) == maxProblems:
 		return ""

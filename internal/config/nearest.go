@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// nearest is the candidate that was probably meant by name, or "" when none is
+// Nearest is the candidate that was probably meant by name, or "" when none is
 // close. Case, underscores and camelCase do not count as distance; among equals
 // the one whose length is nearer wins.
-func nearest(name string, candidates []string) string {
+func Nearest(name string, candidates []string) string {
 	if len(name) > 64 {
 		return ""
 	}

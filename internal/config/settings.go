@@ -149,7 +149,7 @@ func (s *settings) nearKey(name string) string {
 			beside = append(beside, key)
 		}
 	}
-	if nested && nearest(name, names) == "" && len(beside) > 0 {
+	if nested && Nearest(name, names) == "" && len(beside) > 0 {
 		names = beside
 	}
 	return s.nameMeant(name, names)

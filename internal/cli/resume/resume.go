@@ -42,13 +42,17 @@ func commandLine(run lastrun.Run) string {
 		command = append(command, "run")
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Command.Flags)) {
-		value := run.Command.Flags[name]
-		if !plainWord.MatchString(value) {
-			value = config.ShellWords([]string{value})
-		}
-		command = append(command, "--"+name+"="+value)
+		command = append(command, "--"+name+"="+Word(run.Command.Flags[name]))
 	}
 	return printable.Clean(strings.Join(command, " "), 1000)
+}
+
+// Word is a text as one types it for a shell.
+func Word(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return config.ShellWords([]string{text})
 }
 
 // plainWord is what a shell takes as it is.
