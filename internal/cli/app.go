@@ -15,9 +15,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/org/ralph-action/internal/cli/resume"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/nearest"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/sandbox/confine"
@@ -86,7 +88,7 @@ type commands struct {
 	Status statusCmd `cmd:"" group:"The last run here:" help:"Tell what it is doing or did."`
 	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print its log, or follow it."`
 	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with it, after a limit, an interrupt or a kill."`
-	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the session or the task list of this project."`
+	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the run of this project."`
 
 	Init       initCmd       `cmd:"" group:"Set up:" help:"Write settings for 'ralph run', or files for 'ralph plan'."`
 	Doctor     doctorCmd     `cmd:"" group:"Set up:" help:"Say what a run would lack, and what to do about it."`
@@ -223,7 +225,7 @@ func (c *commands) arm(a *app, args []string, short bool) (shortened bool) {
 }
 
 // dashedValue is what kong says of a value that begins with a dash.
-var dashedValue = lazyregexp.New(`^(--?\S+): expected \S+ value but got "(.*)" \((?:short|long) flag\)`)
+var dashedValue = lazyregexp.New(`(?s)^(--?\S+): expected \S+ value but got "(.*)" \((?:short|long) flag\)`)
 
 // misuse says what is wrong with the command line, and where the right one is
 // explained. kong speaks of tokens where a person would speak of values.
@@ -237,10 +239,20 @@ func misuse(err error) string {
 		text = flag + " needs a value"
 	}
 	if m := dashedValue.FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("%s: %q begins like a flag: if it is the value, write %s=%s", m[1], m[2], m[1], m[2])
+		text = fmt.Sprintf("%s: %q begins like a flag: if it is the value, write %s=%s", m[1], m[2], m[1], resume.Word(m[2]))
 	}
 	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
-		text, help = text+": unknown command; pass a task with --prompt", "ralph"
+		var names []string
+		for _, c := range wrong.Context.Model.Children {
+			if !c.Hidden {
+				names = append(names, c.Name)
+			}
+		}
+		near := nearest.Of(strings.TrimPrefix(text, "unexpected argument "), names)
+		if text += ": unknown command"; near != "" {
+			text += ", did you mean " + near + "?"
+		}
+		text, help = text+"; pass a task with --prompt", "ralph"
 	}
 	return text + "\nTry '" + help + " --help'."
 }

@@ -24,7 +24,7 @@ func (cancelCmd) Help() string {
 	return `Example:
   ralph cancel
 
-The next stop of an agent session whose loop was cancelled is let through. A 'ralph session' or 'ralph tasks run' that
+The next stop of an agent session whose loop was cancelled is let through. A run that
 works in the project is asked to end, and what it has done stays.`
 }
 

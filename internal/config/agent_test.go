@@ -23,7 +23,7 @@ func TestBadAgentOptions(t *testing.T) {
 	}{
 		{"custom without a command", with("agent", "custom", "agent-filters", "text: .x"), "input agent: custom needs agent-command: the program that is the agent"},
 		{"custom without words", with("agent", "custom", "agent-command", "x"), `input agent: custom needs agent-filters: at least what finds its words, such as text: select(.type=="text") | .text`},
-		{"filters of another agent", with("agent-filters", "text: .x"), "flag --agent-filters: it has no effect: they belong to agent custom"},
+		{"filters of another agent", with("agent-filters", "text: .x"), "flag --agent-filters: it has no effect: it belongs to agent custom"},
 		{"delivery of another agent", with("agent-prompt", "file"), "flag --agent-prompt: it has no effect: it belongs to agent custom"},
 		{"a filter without a name", custom("agent-filters", ".x"), `flag --agent-filters: ".x" is not allowed: give one NAME: JQ per line`},
 		{"a filter twice", custom("agent-filters", "text: .x\ntext: .y"), `flag --agent-filters: "text" is there twice`},
@@ -59,6 +59,26 @@ func TestBadAgentOptions(t *testing.T) {
 		if err != nil && (strings.Contains(err.Error(), "secret-word") || strings.Contains(err.Error(), "some-key-or-other")) {
 			t.Errorf("%s: the message shows a secret: %v", tc.name, err)
 		}
+	}
+}
+
+// A file serves the agent that it names; whoever chooses another one is told what has
+// no effect.
+func TestFileOfAnotherAgent(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{".github/ralph.yml": "agent: custom\nagent-command: ./mine\nagent-filters: |\n  text: .x\nagent-prompt: file\n"})
+	c, err := config.Load(config.LoadOptions{Dir: dir, Flags: with("agent", "claude"), Mode: "run", Local: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned := strings.Join(c.Warnings, "\n")
+	for _, want := range []string{"2: agent-command", "3: agent-filters", "5: agent-prompt"} {
+		if want = ".github/ralph.yml:" + want + ": it has no effect: it belongs to agent custom"; !strings.Contains(warned, want) {
+			t.Errorf("warnings %q, want %q among them", warned, want)
+		}
+	}
+	if c.Agent.Name != "claude" || len(c.Agent.Command) > 0 {
+		t.Errorf("agent %q with command %q, want claude without one", c.Agent.Name, c.Agent.Command)
 	}
 }
 

@@ -208,14 +208,18 @@ func flagHelp(in Input) string {
 // briefHelp is the first clause of the help, with the values of a choice.
 func briefHelp(in Input) string {
 	help := strings.TrimPrefix(strings.ReplaceAll(in.Help, "`", ""), "Mode tasks: ")
-	if end := strings.IndexAny(help, ".:;"); end > 0 {
-		help = help[:end]
+	for _, end := range []string{". ", ": ", "; "} {
+		help, _, _ = strings.Cut(help, end)
 	}
+	help = strings.TrimSuffix(help, ".")
 	help, _, _ = strings.Cut(help, ", such as")
 	if len(in.Enum) > 0 {
 		help += ": " + strings.Join(in.Enum, ", ")
 	}
-	help += "."
+	help = strings.ToUpper(help[:1]) + help[1:] + "."
+	if k := in.Kind; k == Lines || k == Names || k == GuardrailList {
+		help += " May be repeated."
+	}
 	if d := in.defaultText(); d != "" {
 		help += " Default: " + strings.TrimSuffix(d, ".") + "."
 	}

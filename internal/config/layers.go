@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // fileKind is the format of a configuration file.
@@ -83,11 +85,27 @@ func (l *loader) values() map[string]value {
 	if c := values["completion"]; c.infer && c.where != values["completion-token"].where {
 		values["completion"] = defaults["completion"] // what it followed from is not in force
 	}
+	l.otherAgent(files, values)
 	l.distrust(values, defaults)
 	if commanded {
 		values["mode"] = value{from: fromFlag, where: "the command", text: l.mode}
 	}
 	return values
+}
+
+// otherAgent leaves out the program of a file's own agent where an input or a flag
+// chooses another agent: that one has its own.
+func (l *loader) otherAgent(files []content, values map[string]value) {
+	command, chosen := values["agent-command"], values["agent"]
+	if command.from != fromFile || chosen.from <= fromFile || catalog.Of(chosen.text).Own() {
+		return
+	}
+	for _, f := range files {
+		if own := f.values["agent"]; own.given() && catalog.Of(own.text).Own() && f.values["agent-command"].where == command.where {
+			l.warn(command.where, "it has no effect: it belongs to agent "+own.text)
+			delete(values, "agent-command")
+		}
+	}
 }
 
 // distrust refuses what a file of the repository must not decide where there are

@@ -10,7 +10,11 @@ import (
 func (l *loader) validateAgentOptions(values map[string]value) {
 	ofTheirOwn := catalog.Of(l.c.Agent.Name).Own()
 	useless := func(name, why string) {
-		if v := values[name]; v.given() && !l.refused(v) {
+		switch v := values[name]; {
+		case !v.given() || l.refused(v):
+		case v.from == fromFile && values["agent"].from > fromFile: // the file serves its own agent
+			l.warn(v.where, "it has no effect: "+why)
+		default:
 			l.report(v.where, "it has no effect: %s", why)
 		}
 	}
@@ -23,7 +27,7 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 		}
 	} else {
 		useless("agent-prompt", "it belongs to agent custom")
-		useless("agent-filters", "they belong to agent custom")
+		useless("agent-filters", "it belongs to agent custom")
 	}
 	if key := values["api-key"]; key.given() && l.holdsToken(key.text) {
 		l.report(key.where, "it is the forge's token, which no agent gets: give the key of the agent's provider")

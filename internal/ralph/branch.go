@@ -27,6 +27,9 @@ var commitID = lazily(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // CheckRef says what is wrong with the name of a branch that exists, which
 // others may have named: git's rules only.
 func CheckRef(name string) error {
+	if name == "" {
+		return errors.New("give a name such as ralph/work")
+	}
 	for _, r := range name {
 		if r == utf8.RuneError || unicode.Is(unicode.C, r) || unicode.IsSpace(r) || strings.ContainsRune(`~^:?*[\`, r) {
 			return fmt.Errorf("the name of a branch cannot hold %q", r)

@@ -78,7 +78,7 @@ func Outcomes() []OutcomeRow {
 		{
 			Outcome: Deadline, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
 			Headline: "Stopped at the time limit{after}, not complete",
-			Advice:   "{again}, or raise max-duration (and the job's timeout-minutes with it).",
+			Advice:   "{again}, or raise max-duration{job}.",
 			When:     "`max-duration` is over, less what publishing needs, or checks did not finish within `ci-timeout`", Work: "draft",
 		},
 		{

@@ -123,6 +123,9 @@ type Report struct {
 	RunURL      string // of the workflow run; empty locally
 	Actor       string
 	Publication Publication
+
+	Resumable bool // ralph resume can go on with it
+	Busy      bool // another run goes on there
 }
 
 // Activity is what a run does that goes on.

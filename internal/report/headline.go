@@ -19,6 +19,8 @@ func ending(r ralph.Report) string {
 		text = row.Unstarted
 	}
 	switch {
+	case r.Busy:
+		text = "Not started: another run goes on here"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && r.Tasks.Only != "":
 		text = "Nothing to do: the story is already done"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):
@@ -45,14 +47,40 @@ func filled(text string, r ralph.Report) string {
 	if r.Mode == modeSupervise {
 		limit = "restart"
 	}
-	if r.Publication.Pushed {
+	switch {
+	case r.Resumable:
+		again = "Run ralph resume to continue"
+	case r.Publication.Pushed:
 		again = "Run it again on the same branch to continue from here"
+	}
+	job := ""
+	if r.RunURL != "" {
+		job = " (and the job's timeout-minutes with it)"
 	}
 	return strings.NewReplacer(
 		"{iterations}", words.Plural(n, unit(r)), "{unit}", unit(r), "{after}", after,
 		"{limit}", limit, "{allowed}", words.Plural(max(n, r.MaxIterations), unit(r)), "{budget}", budgetWords(r.Budget),
-		"{again}", again, "{withheld}", withheld(r),
+		"{again}", again, "{job}", job, "{withheld}", withheld(r),
 	).Replace(text)
+}
+
+// moreOf is the flag by which ralph resume is given more of the limit that ended a run;
+// empty where there is none.
+func moreOf(r ralph.Report) string {
+	used := r.Usage()
+	switch {
+	case !r.Resumable:
+	case r.Outcome == ralph.MaxIterations:
+		return "--max-iterations=N"
+	case r.Outcome == ralph.Deadline:
+		return "--max-duration=TIME"
+	case r.Outcome != ralph.OverBudget:
+	case r.Budget.Tokens > 0 && used.Tokens.Total() >= r.Budget.Tokens:
+		return "--max-tokens=N"
+	case r.Budget.Cost > 0 && used.Cost.Amount >= r.Budget.Cost:
+		return "--max-cost-usd=USD"
+	}
+	return ""
 }
 
 // modeSupervise is the mode that restarts a command: its iterations are
@@ -144,13 +172,20 @@ func Advice(r ralph.Report) string {
 	if n := len(r.Iterations); n > 0 {
 		last = r.Iterations[n-1]
 	}
+	if more := moreOf(r); more != "" {
+		return "Run ralph resume " + more + " to continue."
+	}
 	switch r.Outcome {
+	case ralph.OverBudget:
+		r.Resumable = false // that of the branch cannot be given to ralph resume
 	case ralph.Stalled:
 		switch {
 		case last.Rejection == ralph.RejectedStuck && last.Step.Story != "":
 			text = "Try another review-model or review-agent, or review the story yourself."
 		case last.Last().Failure != nil:
 			text = ralph.AgentFailed.Row().Advice
+		case neverStarted(r, last):
+			text = "A guardrail could be started in no iteration: its program does not exist or cannot be executed. Correct its command, or provide the program."
 		case !last.Passed():
 			text = "Make the task more precise or smaller, or look at the failing guardrail yourself."
 		}
@@ -168,11 +203,27 @@ func Advice(r ralph.Report) string {
 			text = "The work is in the workspace. Fix what made the SCM task fail, then commit by hand or run it again."
 		}
 	case ralph.Invalid:
-		if len(r.Iterations) == 0 {
+		switch {
+		case r.Busy:
+			text = "" // the reason is the advice
+		case len(r.Iterations) == 0:
 			text = "Fix the problems above and re-run; no tokens were used."
 		}
 	}
 	return filled(text, r)
+}
+
+// neverStarted reports whether a guardrail of the last iteration could not be started in
+// any.
+func neverStarted(r ralph.Report, last ralph.Iteration) bool {
+	broken := map[string]bool{} // in all iterations so far, by command
+	for _, it := range r.Iterations {
+		for _, v := range it.Verdicts {
+			before, seen := broken[v.Command]
+			broken[v.Command] = v.Broken && (before || !seen)
+		}
+	}
+	return slices.ContainsFunc(last.Verdicts, func(v ralph.Verdict) bool { return broken[v.Command] })
 }
 
 // omitted are the changes of the run that are not published although the rest may

@@ -16,6 +16,7 @@ func TestStalledAdvice(t *testing.T) {
 		want string
 	}{
 		{"a guardrail failed", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "npm test", ExitCode: 1}}}, "Make the task more precise or smaller, or look at the failing guardrail yourself."},
+		{"a guardrail without its program", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "./check.sh", ExitCode: 127, Broken: true}}}, "A guardrail could be started in no iteration: its program does not exist or cannot be executed."},
 		{"guardrails passed", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "npm test", Passed: true}}}, "Make the task more precise or smaller."},
 		{"the turn failed", ralph.Iteration{Turns: []ralph.Turn{{Failure: &ralph.Failure{Kind: ralph.FailureMalformed}}}}, "Look at the error of the last turn: "},
 	} {
@@ -41,6 +42,32 @@ func TestNotesSayThingsOnce(t *testing.T) {
 	for text, want := range map[string]int{note: 1, "Iteration 1: only in iterations": 1, "Iteration 2: ": 0} {
 		if n := strings.Count(notes, text); n != want {
 			t.Errorf("the notes of Summary have %q %d times, want %d:\n%s", text, n, want, notes)
+		}
+	}
+}
+
+// Where ralph resume can go on, it is what a person is told to run, with the flag of the
+// limit that was reached; no job is spoken of where there is none.
+func TestAdviceResumes(t *testing.T) {
+	turn := ralph.Turn{Usage: ralph.Usage{Cost: ralph.Cost{Amount: ralph.USD}, Tokens: ralph.Tokens{Output: 50}}}
+	its := []ralph.Iteration{{Number: 1, Turns: []ralph.Turn{turn}}}
+	for _, tt := range []struct {
+		r    ralph.Report
+		want string
+	}{
+		{ralph.Report{Outcome: ralph.MaxIterations, Resumable: true}, "Run ralph resume --max-iterations=N to continue."},
+		{ralph.Report{Outcome: ralph.Deadline, Resumable: true}, "Run ralph resume --max-duration=TIME to continue."},
+		{ralph.Report{Outcome: ralph.Deadline}, "Run it again to continue, or raise max-duration."},
+		{ralph.Report{Outcome: ralph.Deadline, RunURL: "https://example.com/1"}, "Run it again to continue, or raise max-duration (and the job's timeout-minutes with it)."},
+		{ralph.Report{Outcome: ralph.OverBudget, Resumable: true, Budget: ralph.Budget{Cost: ralph.USD, Tokens: 51}}, "Run ralph resume --max-cost-usd=USD to continue."},
+		{ralph.Report{Outcome: ralph.OverBudget, Resumable: true, Budget: ralph.Budget{Cost: 2 * ralph.USD, Tokens: 50}}, "Run ralph resume --max-tokens=N to continue."},
+		{ralph.Report{Outcome: ralph.OverBudget, Resumable: true, Budget: ralph.Budget{Total: ralph.USD}}, "Run it again to continue with a higher max-cost-usd, max-total-cost-usd or max-tokens, or make the task smaller."},
+		{ralph.Report{Outcome: ralph.Interrupted, Resumable: true}, "Run ralph resume to continue."},
+		{ralph.Report{Outcome: ralph.Interrupted}, "Run it again to continue."},
+	} {
+		tt.r.Iterations = its
+		if got := report.Advice(tt.r); got != tt.want {
+			t.Errorf("Advice(%s, resumable %v) = %q, want %q", tt.r.Outcome, tt.r.Resumable, got, tt.want)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.checkSandbox(ctx)
 	d.checkReach()
 	d.checkReviews()
-	d.checkCommands()
+	d.checkCommands(ctx)
 	d.checkToken(ctx)
 	d.checkNetwork(ctx)
 	d.checkDisk()

@@ -251,7 +251,7 @@ func (d *doctor) abilities(name string, a *agent.CLI) string {
 		}
 		return "no " + word
 	}
-	budget := "budgets stop it as its stream tells what was used, and between iterations"
+	budget := "budgets can end it within an iteration, as it reports what it used"
 	if len(a.Argv(ralph.Prompt{CostLeft: 1_000_000})) > len(a.Argv(ralph.Prompt{})) {
 		budget = "it is told what is left of the budget"
 	} else if catalog.Of(name).LateUsage {

@@ -101,7 +101,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 
 // checkCommands looks for the programs that guardrails, setup and SCM tasks
 // begin with. A shell's own words and what setup may bring are let through.
-func (d *doctor) checkCommands() {
+func (d *doctor) checkCommands(ctx context.Context) {
 	type command struct{ what, line string }
 	var all []command
 	for _, g := range d.cfg.Checks.Guardrails {
@@ -116,7 +116,16 @@ func (d *doctor) checkCommands() {
 	missing := 0
 	for _, c := range all {
 		word := firstWord(c.line)
-		if word == "" || d.finds(word) {
+		if word == "" {
+			continue
+		}
+		if d.finds(word) {
+			for _, p := range d.unstartable(ctx, d.children, d.launches(word)) {
+				if kept := d.keptFrom(p); kept != "" {
+					missing++
+					d.add("commands", StatusFail, fmt.Sprintf("%s %q cannot be started", c.what, c.line), kept)
+				}
+			}
 			continue
 		}
 		missing++

@@ -16,6 +16,8 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/tasks"
 )
 
 // Input is what a run is given. It is read only.
@@ -145,6 +147,7 @@ func (s *stages) over(stage string, err error) bool {
 func (s *stages) refuse() ralph.Report {
 	r := &s.rec.report
 	r.Outcome, r.Reason = ralph.Invalid, s.err.Error()
+	r.Busy = errors.Is(s.err, rundir.ErrLocked) || errors.Is(s.err, tasks.ErrLocked)
 	var end *endError
 	switch {
 	case s.run.Err() != nil, errors.Is(s.err, errHalted):

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/report"
@@ -40,6 +41,7 @@ func (w *work) remember() {
 		w.rec.out.Aside("This run is not recorded for ralph status, ralph logs and ralph resume: " + err.Error())
 	}
 	w.rec.last = last
+	w.rec.report.Resumable = err == nil && run.Mode != config.ModeSession && len(run.Command.Withheld) == 0
 }
 
 // locked is the directory that this run has for itself.

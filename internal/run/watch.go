@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
@@ -19,7 +18,7 @@ const cancelName = "cancel"
 // watchCancel ends the run when 'ralph cancel' asks for it. A request from before
 // the run is none.
 func (w *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) {
-	if !w.local() || w.cfg.Mode != config.ModeTasks && w.cfg.Mode != config.ModeSession {
+	if !w.local() {
 		return
 	}
 	request := filepath.Join(w.Workspace, rundir.Name, cancelName)

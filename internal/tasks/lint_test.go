@@ -21,7 +21,7 @@ func TestLint(t *testing.T) {
 		"good":          {good, nil},
 		"the template":  {slurp(t, project, "ralph/tasks.json"), []string{untouched}},
 		"a bad branch":  {strings.Replace(good, "ralph/shop", "ralph/a b", 1), []string{`3:17: branchName "ralph/a b" is no name of a branch: the name of a branch cannot hold ' '`}},
-		"an empty one":  {strings.Replace(good, "ralph/shop", "", 1), []string{`3:17: branchName "" is no name of a branch: give the name of a branch without an empty part`}},
+		"an empty one":  {strings.Replace(good, "ralph/shop", "", 1), []string{`3:17: branchName "" is no name of a branch: give a name such as ralph/work`}},
 		"its branch":    {strings.Replace(good, "ralph/shop", "ralph/feature-name", 1), []string{"3:17: branchName is still ralph/feature-name, as in the template: give the branch of this work"}},
 		"no words":      {strings.Replace(good, `["works"]`, `["works", " \n"]`, 1), []string{"10:39: Story A has an acceptance criterion without words: say what can be checked"}},
 		"no review":     {strings.Replace(file(story("A", approved)), "\"reviewCount\": 1", "\"reviewCount\": 0", 1), []string{"14:22: Story A is approved and has reviewCount 0: no review has approved it. Set reviewStatus to needs_review and passes to false to have it reviewed"}},

@@ -43,7 +43,7 @@ func commandLine(run lastrun.Run) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Command.Flags)) {
 		for _, value := range config.FlagTimes(name, run.Command.Flags[name]) {
-			command = append(command, "--"+name+"="+shellWord(value))
+			command = append(command, "--"+name+"="+Word(value))
 		}
 	}
 	return strings.Join(command, " ")
@@ -52,9 +52,9 @@ func commandLine(run lastrun.Run) string {
 // plainWord is what a shell takes as it is.
 var plainWord = lazyregexp.New(`^[\w./:@%+,=-]+$`)
 
-// shellWord is a value as one pastes it into a shell: one line, and nothing in it that a
+// Word is a value as one pastes it into a shell: one line, and nothing in it that a
 // terminal would obey.
-func shellWord(value string) string {
+func Word(value string) string {
 	switch {
 	case plainWord.MatchString(value):
 		return value

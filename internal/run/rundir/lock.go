@@ -115,7 +115,7 @@ func note(f *os.File) error {
 
 // locked describes the holder, as far as the lock file still does.
 func (d *Dir) locked() error {
-	const rest = "is working in this folder; wait for it to end, or end it"
+	const rest = "is working in this folder: ralph status tells what it does; wait for it to end, or end it with ralph cancel"
 	pid, started := d.holder()
 	if pid == 0 {
 		return fmt.Errorf("%w %s", ErrLocked, rest)
