@@ -82,6 +82,10 @@ func (r *release) build(ctx context.Context) error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
+	manual := filepath.Join(temp, "ralph.1")
+	if err := r.manual(ctx, manual); err != nil {
+		return err
+	}
 	rel := Release{Version: r.version, Commit: commit, Binaries: map[string]string{}, Archives: map[string]string{}}
 	var copies []string
 	for _, name := range []string{"first", "a-second-place"} {
@@ -110,7 +114,7 @@ func (r *release) build(ctx context.Context) error {
 		if sums[0] != sums[1] {
 			return fmt.Errorf("%s: two builds of %s differ (%s, %s)", p, commit, sums[0], sums[1])
 		}
-		if err := r.pack(copies[0], p, sums[0], at, &rel); err != nil {
+		if err := r.pack(copies[0], manual, p, sums[0], at, &rel); err != nil {
 			return err
 		}
 		r.say("%s  %s (built twice, the same bytes)", sums[0], p)
@@ -144,8 +148,19 @@ func (r *release) compile(ctx context.Context, dir, cache, platform, commit stri
 	return err
 }
 
+// manual writes the man page, which the program makes of its own table.
+func (r *release) manual(ctx context.Context, path string) error {
+	c := exec.CommandContext(ctx, "go", "run", "./cmd/ralph", "man")
+	c.Dir = r.root
+	text, err := output(c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text+"\n"), 0o644)
+}
+
 // pack writes the archive and the bill of materials of one binary.
-func (r *release) pack(dir, platform, sum string, at time.Time, rel *Release) error {
+func (r *release) pack(dir, manual, platform, sum string, at time.Time, rel *Release) error {
 	binary := filepath.Join(dir, "ralph")
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
@@ -162,7 +177,7 @@ func (r *release) pack(dir, platform, sum string, at time.Time, rel *Release) er
 		return err
 	}
 	archive := filepath.Join(r.out, base+".tar.gz")
-	if err := writeArchive(archive, at, []packed{{"ralph", binary, 0o755}, {"LICENSE", filepath.Join(dir, "LICENSE"), 0o644}, {"README.md", filepath.Join(dir, "README.md"), 0o644}, {"CHANGELOG.md", filepath.Join(dir, "CHANGELOG.md"), 0o644}}); err != nil {
+	if err := writeArchive(archive, at, []packed{{"ralph", binary, 0o755}, {"ralph.1", manual, 0o644}, {"LICENSE", filepath.Join(dir, "LICENSE"), 0o644}, {"README.md", filepath.Join(dir, "README.md"), 0o644}, {"CHANGELOG.md", filepath.Join(dir, "CHANGELOG.md"), 0o644}}); err != nil {
 		return err
 	}
 	rel.Binaries[slug] = sum
