@@ -18,18 +18,9 @@ import (
 	"slices"
 	"syscall"
 	"time"
-
-	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-func main() { os.Exit(start()) } //nolint:forbidigo // this is main
-
-func start() int {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" { // the supervisor's hidden command, as in cmd/ralph
-		return proc.InitMain(os.Stderr)
-	}
-	return run(os.Args[1:], os.Stdout, os.Stderr)
-}
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) } //nolint:forbidigo // this is main
 
 // bench is what the measurements share.
 type bench struct {

@@ -9,16 +9,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// TestMain serves the supervisor's hidden commands and the agents the tests
-// start: this binary under another name.
+// TestMain serves the agents the tests start: this binary under another name.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
-		os.Exit(proc.InitMain(os.Stderr))
-	}
 	if role := os.Getenv("AGENT_ROLE"); role != "" {
 		os.Exit(play(role))
 	}

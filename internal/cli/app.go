@@ -33,12 +33,8 @@ func Main(info Build, args, environ []string, stdin, stdout, stderr *os.File) in
 	return a.main()
 }
 
-// Start is the way into every command. Hidden commands come first: they must not
-// do what the trusted side does before it knows its own command line.
+// Start is the way into every command.
 func Start(info Build) int {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
-		return proc.InitMain(os.Stderr)
-	}
 	// From here on nobody can read the environment out of /proc.
 	environ, err := confine.Seal(os.Environ())
 	if err != nil {

@@ -17,14 +17,6 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// TestMain serves the hidden commands of the supervisor.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
-		os.Exit(proc.InitMain(os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
 // fakeNpm is an npm whose registry has @acme/tool in 1.2.3 (latest), 1.10.0 and
 // 2.0.0-beta.1. What it does is noted in $FAKE/calls, which npm may write;
 // $FAKE/view1 is shell code that the first `npm view` runs before it answers,

@@ -15,13 +15,6 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
-		os.Exit(proc.InitMain(os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
 // workplace is a repository with one commit, its bare origin and a supervisor.
 type workplace struct {
 	t   *testing.T

@@ -17,13 +17,6 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
-		os.Exit(proc.InitMain(os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
 // setting is a workspace with a supervisor.
 func setting(t *testing.T) guard.Setting {
 	t.Helper()

@@ -15,13 +15,6 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
-		os.Exit(proc.InitMain(os.Stderr))
-	}
-	os.Exit(m.Run())
-}
-
 // recorder is a docker that keeps its arguments in $FAKE/log and behaves as
 // Docker Desktop 4.58's, as far as we use it; the files beside the log change
 // that. What is run "in the sandbox" runs here, with $FAKE/home in place of

@@ -135,8 +135,8 @@ func (c *client) abandon(reason error) error {
 
 func (c *client) close() error { return nil }
 
-// InitMain is the hidden command sandbox-init, which only Linux uses.
-func InitMain(stderr io.Writer) int {
+// supervise is the hidden command sandbox-init, which only Linux uses.
+func supervise(stderr io.Writer) int {
 	fmt.Fprintln(stderr, "sandbox-init: Linux only")
 	return 1
 }

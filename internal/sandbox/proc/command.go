@@ -9,9 +9,8 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-// Options is what all children of one Supervisor have in common. The binary
-// that calls Start must serve the hidden command: with first argument
-// sandbox-init it is InitMain.
+// Options is what all children of one Supervisor have in common. The supervisor is
+// this binary, started again with the first argument sandbox-init.
 type Options struct {
 	Identity confine.Identity // zero: our own user and groups; else without supplementary groups
 	Policy   *confine.Policy  // nil: none

@@ -20,12 +20,12 @@ import (
 
 const linkFD = 3 // the supervisor's end of the socket
 
-// InitMain is the hidden command sandbox-init. It serves the parent at the other
+// supervise is the hidden command sandbox-init. It serves the parent at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
 // process's exit code.
 //
 // With the arguments "probe PORT" it is the child of confine.NetworkAvailable.
-func InitMain(stderr io.Writer) int {
+func supervise(stderr io.Writer) int {
 	if len(os.Args) == 4 && os.Args[2] == "probe" {
 		return confine.Probe(os.Args[3])
 	}

@@ -23,15 +23,10 @@ var base, binary string
 // quickExit keeps the race detector from sleeping a second at every exit.
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
-// TestMain serves the hidden commands and the programs of programs_test.go.
+// TestMain serves the programs of programs_test.go.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "sandbox-init":
-			os.Exit(proc.InitMain(os.Stderr))
-		case "program":
-			os.Exit(programs[os.Args[2]](os.Args[3:]))
-		}
+	if len(os.Args) > 1 && os.Args[1] == "program" {
+		os.Exit(programs[os.Args[2]](os.Args[3:]))
 	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil { // these tests wait more than they work
