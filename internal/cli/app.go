@@ -122,12 +122,7 @@ func (a *app) main() (code int) {
 	if help == fullHelp {
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--all" })
 	}
-	parser, err := a.parser(args, help == shortHelp)
-	if err != nil {
-		fmt.Fprintln(a.stderr, "ralph:", err)
-		return ralph.Invalid.ExitCode(false)
-	}
-	ctx, err := parser.Parse(args)
+	ctx, err := a.parse(args, help)
 	if err != nil {
 		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err))
 		return ralph.Invalid.ExitCode(false)
@@ -140,11 +135,28 @@ func (a *app) main() (code int) {
 	return int(done)
 }
 
-// parser knows the commands, and the flags of the one that args choose; in a short help
-// not all of them are shown.
-func (a *app) parser(args []string, short bool) (*kong.Kong, error) {
+// parse reads the command line. What is wrong with it is said, and the help made, by a
+// parser that knows every flag.
+func (a *app) parse(args []string, help int) (*kong.Context, error) {
+	if help == noHelp {
+		if parser, err := a.parser(args, false, args); err == nil {
+			if ctx, err := parser.Parse(args); err == nil {
+				return ctx, nil
+			}
+		}
+	}
+	parser, err := a.parser(args, help == shortHelp, nil)
+	if err != nil {
+		return nil, err
+	}
+	return parser.Parse(args)
+}
+
+// parser knows the commands, and the flags of the one that args choose: all, or those that
+// given may name. In a short help not all of them are shown.
+func (a *app) parser(args []string, short bool, given []string) (*kong.Kong, error) {
 	var cli commands
-	shortened := cli.arm(a, args, short)
+	shortened := cli.arm(a, args, short, given)
 	return kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
@@ -193,10 +205,8 @@ func helpCommand(ctx *kong.Context) string {
 }
 
 // arm gives the table's flags to the command that args choose, for a short help
-// those only that most users need, and reports whether it left some out. There are
-// many, and they are made by reflection: for every command that would take longer
-// than to start the agent.
-func (c *commands) arm(a *app, args []string, short bool) (shortened bool) {
+// those only that most users need, and reports whether it left some out.
+func (c *commands) arm(a *app, args []string, short bool, given []string) (shortened bool) {
 	commands := map[string]*localFlags{
 		"run": &c.Run.localFlags, "plan": &c.Plan.localFlags, "build": &c.Build.localFlags, "prompt": &c.Prompt.localFlags, "supervise": &c.Supervise.localFlags,
 		"tasks": &c.Tasks.Run.localFlags, "session": &c.Session.localFlags, "doctor": &c.Doctor.localFlags,
@@ -215,7 +225,7 @@ func (c *commands) arm(a *app, args []string, short bool) (shortened bool) {
 	if mode == "doctor" {
 		mode = config.ModeRun // it looks at what that would do
 	}
-	local.flags = config.NewFlags(mode, a.localDefaults(mode), short)
+	local.flags = config.NewFlags(mode, a.localDefaults(mode), short, given)
 	local.Plugins = kong.Plugins{local.flags.Target()}
 	return short
 }

@@ -32,7 +32,7 @@ type manCmd struct{}
 
 // Run prints it. Of the commands that take the flags of `ralph run`, that one lists them.
 func (manCmd) Run(a *app) error {
-	parser, err := a.parser([]string{"run"}, false)
+	parser, err := a.parser([]string{"run"}, false, nil)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ type completeCmd struct {
 
 // Run prints the candidates for the last word.
 func (c *completeCmd) Run(a *app) error {
-	parser, err := a.parser(c.Words, false)
+	parser, err := a.parser(c.Words, false, nil)
 	if err != nil {
 		return err
 	}

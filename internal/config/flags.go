@@ -13,7 +13,7 @@ import (
 // run time: they are made from the table, so that the two cannot differ.
 //
 //	var cli struct { Run struct { kong.Plugins } `cmd:""` }
-//	flags := config.NewFlags("run", nil)
+//	flags := config.NewFlags("run", nil, false, nil)
 //	cli.Run.Plugins = kong.Plugins{flags.Target()}
 type Flags struct {
 	target reflect.Value
@@ -22,8 +22,9 @@ type Flags struct {
 
 // NewFlags declares the flags of a mode's command; nothing is set. defaults are
 // the command's own, as in [LoadOptions], for the help. With short, that is one
-// short list of what most users of the mode need.
-func NewFlags(mode string, defaults map[string]string, short bool) Flags {
+// short list of what most users of the mode need. With args, it has only flags that
+// these may name: to declare all takes longer than to start the agent.
+func NewFlags(mode string, defaults map[string]string, short bool, args []string) Flags {
 	var fields []reflect.StructField
 	letters := map[string]rune{}
 	own := shorts(mode)
@@ -51,6 +52,9 @@ func NewFlags(mode string, defaults map[string]string, short bool) Flags {
 			help += " Elsewhere -m is --max-iterations."
 		}
 		for _, name := range in.names() {
+			if args != nil && !slices.ContainsFunc(args, func(arg string) bool { return mayName(arg, name, in.Short) }) {
+				continue
+			}
 			fields = append(fields, reflect.StructField{
 				Name: fieldName(name),
 				Type: fieldType(in),
@@ -59,6 +63,17 @@ func NewFlags(mode string, defaults map[string]string, short bool) Flags {
 		}
 	}
 	return Flags{reflect.New(reflect.StructOf(fields)), letters}
+}
+
+// mayName reports whether an argument can be the flag: by its name or the beginning of
+// that, negated, or among letters.
+func mayName(arg, name string, letter rune) bool {
+	long, ok := strings.CutPrefix(arg, "--")
+	if !ok {
+		return letter != 0 && strings.HasPrefix(arg, "-") && strings.ContainsRune(arg, letter)
+	}
+	long, _, _ = strings.Cut(long, "=")
+	return strings.HasPrefix(name, long) || strings.HasPrefix("no-"+name, long)
 }
 
 // Listed reports whether the mode's --help has an input: not what it refuses, what only
@@ -95,7 +110,7 @@ func (f Flags) Values() map[string]string {
 		}
 		for _, name := range in.names() {
 			field := f.target.Elem().FieldByName(fieldName(name))
-			if field.IsNil() {
+			if !field.IsValid() || field.IsNil() {
 				continue
 			}
 			switch v := field.Interface().(type) {

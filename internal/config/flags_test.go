@@ -12,15 +12,21 @@ import (
 	"github.com/org/ralph-action/internal/config"
 )
 
-// parse runs arguments through kong as a command would.
+// parse runs arguments through kong as a command would, with every flag declared.
 func parse(t *testing.T, args ...string) (values map[string]string, help string, err error) {
+	t.Helper()
+	return parseWith(t, nil, args...)
+}
+
+// parseWith declares the flags that given may name.
+func parseWith(t *testing.T, given []string, args ...string) (values map[string]string, help string, err error) {
 	t.Helper()
 	var cli struct {
 		Run struct {
 			kong.Plugins
 		} `cmd:"" help:"Run a loop."`
 	}
-	flags := config.NewFlags("run", map[string]string{"isolation": "off"}, false)
+	flags := config.NewFlags("run", map[string]string{"isolation": "off"}, false, given)
 	cli.Run.Plugins = kong.Plugins{flags.Target()}
 	var out bytes.Buffer
 	parser, err := kong.New(&cli, kong.Name("ralph"), kong.Writers(&out, &out), kong.Exit(func(int) {}))
@@ -29,6 +35,27 @@ func parse(t *testing.T, args ...string) (values map[string]string, help string,
 	}
 	_, err = parser.Parse(append([]string{"run"}, args...))
 	return flags.Values(), out.String(), err
+}
+
+// Whatever can be given is declared when it is given, alone or with another flag's letter.
+func TestFlagsOfArguments(t *testing.T) {
+	t.Parallel()
+	for _, in := range config.Inputs() {
+		if in.NoFlag {
+			continue
+		}
+		argument := []string{"--" + in.Name + "=x"}
+		if in.Kind == config.Bool {
+			argument = []string{"--no-" + in.Name}
+		}
+		want, _, err := parse(t, argument...)
+		if err != nil || len(want) != 1 {
+			t.Fatalf("%q: %q, %v", argument, want, err)
+		}
+		if got, _, err := parseWith(t, argument, argument...); err != nil || !maps.Equal(got, want) {
+			t.Errorf("with the flags of %q alone: %q, %v, want %q", argument, got, err, want)
+		}
+	}
 }
 
 func TestFlags(t *testing.T) {
@@ -58,6 +85,9 @@ func TestFlags(t *testing.T) {
 		got, _, err := parse(t, args...)
 		if err != nil || !maps.Equal(got, tt.want) {
 			t.Errorf("parse(%q) = %q, %v, want %q", args, got, err, tt.want)
+		}
+		if got, _, err := parseWith(t, args, args...); err != nil || !maps.Equal(got, tt.want) {
+			t.Errorf("with the flags of %q alone: %q, %v, want %q", args, got, err, tt.want)
 		}
 	}
 }
