@@ -107,6 +107,12 @@ type Options struct {
 	// it was one of this branch, what it left uncommitted is published like this
 	// run's own work, and not held back as changed before the run. nil: none.
 	Killed *killed.Run
+	// Salvage publishes for the killed run itself: it goes on from the commit that was
+	// recorded, and what the agent committed since is as if it had not.
+	Salvage bool
+	// Record adds something of the caller's, as JSON, to the record that this run keeps
+	// for the case that it is killed (killed.Record.Note); nil: nothing.
+	Record func() []byte
 
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the

@@ -12,7 +12,10 @@ import (
 // keepRecord writes the record anew, for the case that the run is killed. A failure is
 // noted once.
 func (r *Repo) keepRecord(working bool) {
-	rec := killed.Record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
+	if tip := r.branch.Tip; !tip.IsZero() && r.tree.BranchFile() == tip {
+		r.at = tip
+	}
+	rec := killed.Record{At: r.at.String(), Note: r.note(), Branch: r.asked, Name: r.opt.Branch, Base: r.start.AskedBase, Working: working}
 	for _, name := range slices.Sorted(maps.Keys(r.state.held)) {
 		rec.Held = append(rec.Held, killed.Path{Path: []byte(name), Is: r.state.held[name].String()})
 	}
@@ -48,14 +51,29 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 	}), err
 }
 
+// Leave keeps the record beyond Close: the run ends before all of its work is published,
+// and somebody is to go on with it.
+func (r *Repo) Leave() {
+	r.unfinished = true
+	r.keepRecord(false)
+}
+
 // Work notes that the agent, or a program of its, is about to change the work tree,
 // until the next Checkpoint or Push. It writes what keepRecord wrote last.
 func (r *Repo) Work() {
 	if !r.recorder.Working() {
-		r.record.Working = true
+		r.record.Working, r.record.Note = true, r.note()
 		_ = r.recorder.Write(r.record) // keepRecord notes a failure
 		r.recorder.Work()
 	}
+}
+
+// note is what the caller adds to the record.
+func (r *Repo) note() []byte {
+	if r.opt.Record == nil {
+		return nil
+	}
+	return r.opt.Record()
 }
 
 // settle ends what Work began: no program of the agent runs now.

@@ -39,7 +39,9 @@ type Repo struct {
 	recorder     *killed.Recorder
 	record       killed.Record // as it was written last
 	recordFailed bool
+	unfinished   bool          // the record stays
 	base         plumbing.Hash // HEAD when the repository was opened
+	at           plumbing.Hash // what the run has checked out, as far as is known
 	clean        bool          // nothing differed from base then
 	start        Start
 
@@ -119,7 +121,11 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	r.asked = r.opt.Branch
 	if k := r.opt.Killed; k != nil && (k.Branch == r.asked || k.Name == r.asked) { // or it is gone on with by its whole name
 		r.killed = k
+		if at := plumbing.NewHash(k.At); r.opt.Salvage && at != r.base && r.tree.HasTree(ctx, at) {
+			r.base, r.clean = at, false
+		}
 	}
+	r.at = r.base
 	if r.opt.Branch, err = branchname.Suffix(r.opt.Branch, r.opt.BranchSuffix, r.opt.Clock(), r.base.String()); err != nil {
 		return err
 	}
@@ -149,7 +155,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 func (r *Repo) Close() error {
 	var errs []error
 	if r.recorder != nil {
-		if r.recorder.Written() && (len(r.own) == 0 || !r.state.public.IsZero()) {
+		if r.recorder.Written() && !r.unfinished && (len(r.own) == 0 || !r.state.public.IsZero()) {
 			r.recorder.Remove()
 		}
 		errs = append(errs, r.recorder.Close())

@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	fileName = "ralph-run" // in the git directory of the work tree
-	maxBytes = 64 << 20
+	fileName   = "ralph-run" // in the git directory of the work tree
+	recordMode = 0o600       // of a regular file
+	maxBytes   = 64 << 20
 	// aliveEvery is how often the record is touched while the agent works, and
 	// aliveSlack how long after the last touch the run may still have been alive.
 	aliveEvery = 200 * time.Millisecond
@@ -33,7 +34,8 @@ const (
 type Record struct {
 	Branch string // as it was asked for, without a suffix
 	Name   string // with it
-	Base   string // of the pull request
+	Base   string // of the pull request, as it was asked for
+	At     string // the commit that the run had checked out, whatever the agent made of that
 	// Held are the uncommitted changes that are not the run's: those before it, and
 	// what setup and guardrails made.
 	Held []Path `json:",omitempty"`
@@ -41,6 +43,8 @@ type Record struct {
 	Ours []Path `json:",omitempty"`
 	// Working: the agent may have changed more since.
 	Working bool `json:",omitempty"`
+	// Note is the caller's (repo.Options.Record).
+	Note json.RawMessage `json:",omitempty"`
 }
 
 // Path is a path and its entry.
@@ -84,7 +88,7 @@ func Find(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
+	if st, ok := info.Sys().(*syscall.Stat_t); info.Mode() != recordMode || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
 		return nil, errors.New("it is not a file of this user's")
 	}
 	b, err := files.Read(root, fileName, maxBytes)
@@ -168,7 +172,7 @@ func (r *Recorder) Write(rec Record) error {
 	if err != nil {
 		return err
 	}
-	if err := files.Replace(r.gitDir, fileName, bytes.NewReader(b), files.Meta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+	if err := files.Replace(r.gitDir, fileName, bytes.NewReader(b), files.Meta{Mode: recordMode, UID: -1, GID: -1}); err != nil {
 		return err
 	}
 	f, err := r.gitDir.OpenFile(fileName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)

@@ -1,0 +1,237 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/killed"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+const (
+	postLimit = 4 * time.Minute  // a runner ends everything five minutes after the cancel
+	mainWait  = 30 * time.Second // for a container that is ending, or that the runner lost
+	maxNote   = 8 << 20          // bytes of a record without its iterations
+)
+
+// Left is what a step of a job notes down, in case that it is killed. It lies in the
+// record of killed.Find, which only root reads and writes.
+type Left struct {
+	Step string // of which run, attempt and job
+	// Files are those that the configuration was read from, as the step found them; nil:
+	// there was none of that name. By now they are the agent's.
+	Files      map[string][]byte
+	Task       string
+	Started    time.Time
+	Iterations []ralph.Iteration // that are over, masked
+	Reason     string            // why the step ended by itself, before all was published; empty: it did not
+
+	note []byte
+}
+
+// json is the note for the record.
+func (l *Left) json() []byte {
+	if l.note == nil {
+		l.note, _ = json.Marshal(l) // texts, numbers and times
+		if len(l.note) > maxNote {
+			short := *l
+			short.Iterations = nil
+			l.note, _ = json.Marshal(&short)
+		}
+	}
+	return l.note
+}
+
+// ended adds an iteration.
+func (l *Left) ended(it ralph.Iteration, mask func(string) string) {
+	if l != nil {
+		masked := report.Redacted(ralph.Report{Iterations: []ralph.Iteration{it}}, mask)
+		l.Iterations, l.note = append(l.Iterations, masked.Iterations...), nil
+	}
+}
+
+// ends notes that the step itself ends, before all is published.
+func (l *Left) ends(reason string) { l.Reason, l.note = reason, nil }
+
+// step names the step of the job that this process is; empty outside of a runner.
+func step(getenv func(string) string) string {
+	if getenv("GITHUB_RUN_ID") == "" {
+		return ""
+	}
+	var words []string
+	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB", "GITHUB_ACTION"} {
+		words = append(words, getenv(name))
+	}
+	return strings.Join(words, " ")
+}
+
+// step is empty in a run that Post cannot follow.
+func (p *plan) step() string {
+	if p.local() {
+		return ""
+	}
+	return step(p.getenv)
+}
+
+// FindLeft finds what this step of the job has left if it did not end by itself; nil if it
+// did. It waits for a step that is still ending. The configuration that names dir, where
+// the agent worked, need not be the step's own.
+func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) string) (*Left, error) {
+	if err := awaitEnd(ctx, workspace, mainWait); err != nil {
+		return nil, err
+	}
+	found, err := killed.Find(dir)
+	if err != nil {
+		return &Left{}, nil //nolint:nilerr // Post says so
+	}
+	if left := leftBy(found, step(getenv)); left != nil {
+		return left, nil
+	}
+	_, marked := os.Lstat(handoverMarker(workspace))
+	if store := hiddenStore(workspace); marked == nil || store != "" && oursAlone(store) {
+		return &Left{}, nil
+	}
+	return nil, nil //nolint:nilnil // there is nothing
+}
+
+// awaitEnd waits until no run holds the workspace: a docker client that was killed leaves
+// its container running.
+func awaitEnd(ctx context.Context, workspace string, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if held, _, err := rundir.Held(workspace); err != nil || !held {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("the step before is still at work in the workspace, in a container that the runner did not end: nothing is published in its place")
+		case <-tick.C:
+		}
+	}
+}
+
+// leftBy is what a step noted in the record of a run; nil if the record is not its.
+func leftBy(found *killed.Run, step string) *Left {
+	var left Left
+	if found == nil || step == "" || json.Unmarshal(found.Note, &left) != nil || left.Step != step {
+		return nil
+	}
+	return &left
+}
+
+// Post publishes what a step of the job has left that was killed, or had no time to
+// publish it. Nothing of the agent's is started; what it left is inspected like all that a
+// run publishes. It is false unless all is published.
+func Post(ctx context.Context, in *Input) bool {
+	undo := &cleanup{}
+	defer undo.everything()
+	rec := newRecord(in, undo)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	s := newStages(ctx, config.Limits{Duration: postLimit}, in.Stop, rec)
+	defer s.cancel()
+	plan, err := makePlan(s.before, in, rec, undo)
+	if s.over("configuration and event", err) {
+		return s.postRefused()
+	}
+	plan.cfg.Limits.Duration = postLimit
+	branch, ok := s.open(plan, cancel)
+	if !ok {
+		return s.postRefused()
+	}
+	w := &work{branch: branch}
+	w.tellsComment()
+	if s.over("branch", branch.attachBranch(s.before)) || s.over("branch", branch.checkRules(s.before)) {
+		return s.postRefused()
+	}
+	w.salvage(ctx)
+	w.publish(ctx)
+	rec.close()
+	return len(rec.report.Publication.Errors) == 0
+}
+
+// postRefused ends a Post that publishes nothing.
+func (s *stages) postRefused() bool {
+	if errors.Is(s.err, errNothingLeft) {
+		s.rec.out.Say(s.err.Error())
+		return true
+	}
+	r := &s.rec.report
+	r.Outcome, r.Reason = ralph.Interrupted, fmt.Sprintf("the run was killed, and what it left was not published: %v. It is unchanged in the workspace", s.err)
+	s.rec.ended()
+	s.rec.out.Warn("What the killed run left is not published: " + s.err.Error())
+	s.rec.refused(s.run, s.err)
+	s.rec.close()
+	return false
+}
+
+var errNothingLeft = errors.New("nothing is left to publish: the step before had begun no work, or ended meanwhile")
+
+// checkLeft refuses to publish what the agent itself could have put into the record.
+func (w *workspace) checkLeft() error {
+	switch {
+	case w.foreign != nil:
+		return fmt.Errorf("the record of the killed run cannot be used: %w", w.foreign)
+	case leftBy(w.killed, w.step()) == nil:
+		return errNothingLeft
+	case w.identity.IsZero():
+		return errors.New("without a user of its own (isolation), the agent could have written the record of the run itself")
+	}
+	return nil
+}
+
+// goOn has the repository go on for the killed run.
+func (b *branch) goOn(o *repo.Options) {
+	o.Branch, o.BranchSuffix, o.Base, o.Salvage = b.killed.Name, "", b.killed.Base, true
+	if b.cfg.Mode != config.ModeTasks {
+		return
+	}
+	// Nobody has judged what the agent wrote into the list since the last commit.
+	list := path.Join(filepath.ToSlash(b.cfg.Git.WorkingDirectory), filepath.ToSlash(b.cfg.Tasks.RalphDir), tasks.TasksName)
+	leaves := o.LeaveOut
+	o.LeaveOut = func(name string) bool { return name == list || leaves(name) }
+}
+
+// salvage commits what the killed run left, as the iteration that it was in.
+func (w *work) salvage(ctx context.Context) {
+	left, r := w.Before.Left, &w.rec.report
+	r.Task, r.Duration, r.Outcome = left.Task, time.Since(left.Started), ralph.Interrupted
+	r.Reason = cmp.Or(left.Reason, "the run was killed") + "; what it left was published afterwards"
+	if r.Iterations = left.Iterations; len(r.Iterations) > 0 {
+		w.history.Runs = slices.DeleteFunc(w.history.Runs, func(p ralph.Past) bool { return p.Run == w.runID() })
+		r.History = w.history
+	}
+	if len(w.checks) > 0 {
+		w.rec.note("No guardrail has judged what the agent did after the last finished iteration.")
+	}
+	ctx, cancel := w.publishing(ctx)
+	defer cancel()
+	it := ralph.Iteration{Number: len(left.Iterations) + 1, Turns: []ralph.Turn{{
+		Agent: w.cfg.Agent.Name, ExitCode: -1, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}},
+		Failure: &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was killed"},
+	}}}
+	if err := w.commitLeft(ctx, &it); err != nil {
+		w.failed(ctx, err)
+	}
+	if it.Commit.SHA != "" || w.killed.Working {
+		r.Iterations = append(r.Iterations, it)
+	}
+}
