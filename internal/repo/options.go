@@ -107,11 +107,8 @@ type Options struct {
 	// it was one of this branch, what it left uncommitted is published like this
 	// run's own work, and not held back as changed before the run. nil: none.
 	Killed *killed.Run
-	// Salvage publishes for the killed run itself: it goes on from the commit that was
-	// recorded, and what the agent committed since is as if it had not.
-	Salvage bool
-	// Record adds something of the caller's, as JSON, to the record that this run keeps
-	// for the case that it is killed (killed.Record.Note); nil: nothing.
+	Salvage bool // go on from the commit that Killed had checked out: any since is the agent's
+	// Record makes the note of this run's own record (killed.NewRecorder).
 	Record func() []byte
 
 	Clock func() time.Time

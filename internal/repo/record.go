@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/org/ralph-action/internal/repo/killed"
@@ -15,17 +14,9 @@ func (r *Repo) keepRecord(working bool) {
 	if tip := r.branch.Tip; !tip.IsZero() && r.tree.BranchFile() == tip {
 		r.at = tip
 	}
-	rec := killed.Record{At: r.at.String(), Note: r.note(), Branch: r.asked, Name: r.opt.Branch, Base: r.start.AskedBase, Working: working}
-	for _, name := range slices.Sorted(maps.Keys(r.state.held)) {
-		rec.Held = append(rec.Held, killed.Path{Path: []byte(name), Is: r.state.held[name].String()})
-	}
-	for _, name := range slices.Sorted(maps.Keys(r.state.made)) {
-		rec.Held = append(rec.Held, killed.Path{Path: []byte(name)})
-	}
+	rec := killed.Record{At: r.at.String(), Branch: r.asked, Name: r.opt.Branch, Base: r.start.AskedBase, Working: working}
 	own, err := r.uncommitted()
-	for _, ch := range own {
-		rec.Ours = append(rec.Ours, killed.Path{Path: []byte(ch.Path), Is: ch.New.String()})
-	}
+	rec.List(r.state.held, r.state.made, own)
 	r.record = rec
 	if err == nil {
 		err = r.recorder.Write(rec)
@@ -51,10 +42,9 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 	}), err
 }
 
-// Leave keeps the record beyond Close: the run ends before all of its work is published,
-// and somebody is to go on with it.
+// Leave has the record stay after Close: somebody is to go on with the run.
 func (r *Repo) Leave() {
-	r.unfinished = true
+	r.recorder.Stay()
 	r.keepRecord(false)
 }
 
@@ -62,18 +52,10 @@ func (r *Repo) Leave() {
 // until the next Checkpoint or Push. It writes what keepRecord wrote last.
 func (r *Repo) Work() {
 	if !r.recorder.Working() {
-		r.record.Working, r.record.Note = true, r.note()
+		r.record.Working = true
 		_ = r.recorder.Write(r.record) // keepRecord notes a failure
 		r.recorder.Work()
 	}
-}
-
-// note is what the caller adds to the record.
-func (r *Repo) note() []byte {
-	if r.opt.Record == nil {
-		return nil
-	}
-	return r.opt.Record()
 }
 
 // settle ends what Work began: no program of the agent runs now.

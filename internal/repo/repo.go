@@ -39,7 +39,6 @@ type Repo struct {
 	recorder     *killed.Recorder
 	record       killed.Record // as it was written last
 	recordFailed bool
-	unfinished   bool          // the record stays
 	base         plumbing.Hash // HEAD when the repository was opened
 	at           plumbing.Hash // what the run has checked out, as far as is known
 	clean        bool          // nothing differed from base then
@@ -105,7 +104,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	if err != nil {
 		return err
 	}
-	r.recorder = killed.NewRecorder(r.tree.GitDir)
+	r.recorder = killed.NewRecorder(r.tree.GitDir, r.opt.Record)
 	if err := r.tree.InTheMiddle(); err != nil {
 		return err
 	}
@@ -155,7 +154,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 func (r *Repo) Close() error {
 	var errs []error
 	if r.recorder != nil {
-		if r.recorder.Written() && !r.unfinished && (len(r.own) == 0 || !r.state.public.IsZero()) {
+		if r.recorder.Written() && (len(r.own) == 0 || !r.state.public.IsZero()) {
 			r.recorder.Remove()
 		}
 		errs = append(errs, r.recorder.Close())

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"syscall"
 	"time"
 
@@ -45,6 +47,19 @@ type Record struct {
 	Working bool `json:",omitempty"`
 	// Note is the caller's (repo.Options.Record).
 	Note json.RawMessage `json:",omitempty"`
+}
+
+// List sets Held and Ours.
+func (rec *Record) List(held map[string]store.Entry, made map[string]bool, own []store.Change) {
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		rec.Held = append(rec.Held, Path{[]byte(name), held[name].String()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		rec.Held = append(rec.Held, Path{Path: []byte(name)})
+	}
+	for _, ch := range own {
+		rec.Ours = append(rec.Ours, Path{[]byte(ch.Path), ch.New.String()})
+	}
 }
 
 // Path is a path and its entry.
@@ -158,16 +173,27 @@ type Recorder struct {
 	gitDir *os.Root
 	file   *os.File // the record as it is now; nil: none was written
 	stop   func()   // ends the signs of life; nil: there are none
+	note   func() []byte
+	stays  bool
 }
 
-// NewRecorder returns a recorder for the work tree with a git directory.
-func NewRecorder(gitDir *os.Root) *Recorder { return &Recorder{gitDir: gitDir} }
+// NewRecorder returns a recorder for the work tree with a git directory. note makes the
+// Note of each record; nil: there is none.
+func NewRecorder(gitDir *os.Root, note func() []byte) *Recorder {
+	return &Recorder{gitDir: gitDir, note: note}
+}
+
+// Stay has the record stay after Remove: somebody is to go on with the run.
+func (r *Recorder) Stay() { r.stays = true }
 
 // Written reports whether there is a record.
 func (r *Recorder) Written() bool { return r.file != nil }
 
 // Write writes the record anew.
 func (r *Recorder) Write(rec Record) error {
+	if r.note != nil {
+		rec.Note = r.note()
+	}
 	b, err := json.Marshal(rec)
 	if err != nil {
 		return err
@@ -193,9 +219,12 @@ func (r *Recorder) empty() {
 	}
 }
 
-// Remove removes the record: the run ends in order.
+// Remove removes the record: the run ends in order. After Stay it does nothing.
 func (r *Recorder) Remove() {
 	r.Rest()
+	if r.stays {
+		return
+	}
 	r.empty()
 	_ = r.gitDir.Remove(fileName)
 }
