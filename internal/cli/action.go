@@ -39,7 +39,7 @@ func (actionCmd) Run(a *app, done *exit) error {
 func (a *app) action(show func(*secret.Redactor) run.Printer) (report ralph.Report) {
 	sources := a.actionSources()
 	sources.Seen = map[string][]byte{}
-	err := a.asAction(sources, show, func(ctx context.Context, in *run.Input) { report = run.Run(ctx, in) })
+	err := a.asAction(sources, nil, show, func(ctx context.Context, in *run.Input) { report = run.Run(ctx, in) })
 	if err != nil {
 		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
 	}
@@ -68,10 +68,7 @@ func (postCmd) Run(a *app, done *exit) error {
 	}
 	sources.Instead = left.Files
 	published := false
-	err = a.asAction(sources, nil, func(ctx context.Context, in *run.Input) {
-		in.Before.Left = left
-		published = run.Post(ctx, in)
-	})
+	err = a.asAction(sources, left, nil, func(ctx context.Context, in *run.Input) { published = run.Post(ctx, in) })
 	if err != nil || !published {
 		*done = 1
 	}
@@ -90,7 +87,7 @@ func (a *app) actionSources() config.LoadOptions {
 }
 
 // asAction does something with what the runner handed over. An error was shown.
-func (a *app) asAction(sources config.LoadOptions, show func(*secret.Redactor) run.Printer, do func(context.Context, *run.Input)) error {
+func (a *app) asAction(sources config.LoadOptions, left *run.Left, show func(*secret.Redactor) run.Printer, do func(context.Context, *run.Input)) error {
 	event, eventErr := actions.ReadEvent(a.getenv)
 	sources.Event, sources.EventName = run.BringsTask(event), event.Name
 	workspace := sources.Dir
@@ -108,7 +105,7 @@ func (a *app) asAction(sources config.LoadOptions, show func(*secret.Redactor) r
 		}
 	}()
 	in := &run.Input{
-		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
+		Before: run.Before{Left: left}, Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
 		Workspace: workspace, Runner: r, Site: r.Context(), Event: event, Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if show != nil {
@@ -120,7 +117,7 @@ func (a *app) asAction(sources config.LoadOptions, show func(*secret.Redactor) r
 		}
 		r.Mask(values...)
 		in.Output = output.NewActions(r, redact, cfg.Output)
-		if line := opening.Unsafe(in); cfgErr == nil && line != "" {
+		if line := opening.Unsafe(in); cfgErr == nil && line != "" && in.Before.Left == nil {
 			in.Output.Warn(line)
 		}
 	}

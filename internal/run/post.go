@@ -165,7 +165,7 @@ func Post(ctx context.Context, in *Input) bool {
 	w.salvage(ctx)
 	w.publish(ctx)
 	rec.close()
-	return len(rec.report.Publication.Errors) == 0
+	return len(rec.report.Publication.Errors) == 0 && ralph.Blocking(rec.report.Findings) == ""
 }
 
 // postRefused ends a Post that publishes nothing.
@@ -214,7 +214,7 @@ func (b *branch) goOn(o *repo.Options) {
 func (w *work) salvage(ctx context.Context) {
 	left, r := w.Before.Left, &w.rec.report
 	r.Task, r.Duration, r.Outcome = left.Task, time.Since(left.Started), ralph.Interrupted
-	r.Reason = cmp.Or(left.Reason, "the run was killed") + "; what it left was published afterwards"
+	r.Reason = cmp.Or(left.Reason, "the run was killed") + "; the job's post step took up what it had left"
 	if r.Iterations = left.Iterations; len(r.Iterations) > 0 {
 		w.history.Runs = slices.DeleteFunc(w.history.Runs, func(p ralph.Past) bool { return p.Run == w.runID() })
 		r.History = w.history
