@@ -14,7 +14,7 @@ func (r *Repo) keepRecord(working bool) {
 	if tip := r.branch.Tip; !tip.IsZero() && r.tree.BranchFile() == tip {
 		r.at = tip
 	}
-	rec := killed.Record{At: r.at.String(), Branch: r.asked, Name: r.opt.Branch, Base: r.start.AskedBase, Working: working}
+	rec := killed.Record{At: r.at.String(), Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
 	own, err := r.uncommitted()
 	rec.List(r.state.held, r.state.made, own)
 	r.record = rec

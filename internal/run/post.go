@@ -201,13 +201,15 @@ func (w *workspace) checkLeft() error {
 // goOn has the repository go on for the killed run.
 func (b *branch) goOn(o *repo.Options) {
 	o.Branch, o.BranchSuffix, o.Base, o.Salvage = b.killed.Name, "", b.killed.Base, true
-	if b.cfg.Mode != config.ModeTasks {
-		return
-	}
-	// Nobody has judged what the agent wrote into the list since the last commit.
-	list := path.Join(filepath.ToSlash(b.cfg.Git.WorkingDirectory), filepath.ToSlash(b.cfg.Tasks.RalphDir), tasks.TasksName)
 	leaves := o.LeaveOut
-	o.LeaveOut = func(name string) bool { return name == list || leaves(name) }
+	o.LeaveOut = func(name string) bool { return b.unjudged(name) || leaves(name) }
+}
+
+// unjudged reports whether a file is the task list as the agent of a killed run left it,
+// which no review has confirmed: the branch keeps the last one that was judged.
+func (b *branch) unjudged(name string) bool {
+	list := path.Join("/", filepath.ToSlash(b.cfg.Tasks.RalphDir), tasks.TasksName)
+	return b.Before.Left != nil && b.cfg.Mode == config.ModeTasks && strings.HasSuffix("/"+name, list)
 }
 
 // salvage commits what the killed run left, as the iteration that it was in.

@@ -36,7 +36,7 @@ const (
 type Record struct {
 	Branch string // as it was asked for, without a suffix
 	Name   string // with it
-	Base   string // of the pull request, as it was asked for
+	Base   string // of the pull request
 	At     string // the commit that the run had checked out, whatever the agent made of that
 	// Held are the uncommitted changes that are not the run's: those before it, and
 	// what setup and guardrails made.
