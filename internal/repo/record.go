@@ -42,9 +42,10 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 	}), err
 }
 
-// Leave has the record stay after Close: somebody is to go on with the run.
-func (r *Repo) Leave() {
-	r.recorder.Stay()
+// KeepRecord writes the record anew. With stays, it is there after Close: somebody is to
+// go on with the run.
+func (r *Repo) KeepRecord(stays bool) {
+	r.recorder.Stays = stays
 	r.keepRecord(false)
 }
 

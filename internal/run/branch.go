@@ -123,7 +123,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if b.Before.Left != nil {
 		b.goOn(&o)
 	} else if step := b.step(); step != "" {
-		b.left = &Left{Step: step, Files: b.Sources.Seen, Task: b.rec.masked(b.rec.report.Task), Started: b.rec.started()}
+		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.public()}
 		o.Record = b.left.json
 	}
 	if b.pushes() {

@@ -100,6 +100,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 		return s.refuse()
 	}
 	work.loop(ctx, baseline)
+	work.judged()
 	rec.doing("publishes")
 	work.publish(ctx)
 	work.keepDiffs(ctx)

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,11 +33,10 @@ type Left struct {
 	Step string // of which run, attempt and job
 	// Files are those that the configuration was read from, as the step found them; nil:
 	// there was none of that name. By now they are the agent's.
-	Files      map[string][]byte
-	Task       string
-	Started    time.Time
-	Iterations []ralph.Iteration // that are over, masked
-	Reason     string            // why the step ended by itself, before all was published; empty: it did not
+	Files map[string][]byte
+	// Report is masked, and has what is over: iterations, and when the loop is over its
+	// outcome.
+	Report ralph.Report
 
 	note []byte
 }
@@ -49,7 +47,7 @@ func (l *Left) json() []byte {
 		l.note, _ = json.Marshal(l) // texts, numbers and times
 		if len(l.note) > maxNote {
 			short := *l
-			short.Iterations = nil
+			short.Report.Iterations = nil
 			l.note, _ = json.Marshal(&short)
 		}
 	}
@@ -60,12 +58,17 @@ func (l *Left) json() []byte {
 func (l *Left) ended(it ralph.Iteration, mask func(string) string) {
 	if l != nil {
 		masked := report.Redacted(ralph.Report{Iterations: []ralph.Iteration{it}}, mask)
-		l.Iterations, l.note = append(l.Iterations, masked.Iterations...), nil
+		l.Report.Iterations, l.note = append(l.Report.Iterations, masked.Iterations...), nil
 	}
 }
 
-// ends notes that the step itself ends, before all is published.
-func (l *Left) ends(reason string) { l.Reason, l.note = reason, nil }
+// judged notes how the loop ended, before anything of that is published.
+func (w *work) judged() {
+	if w.left != nil {
+		w.left.Report, w.left.note = w.rec.public(), nil
+		w.repo.KeepRecord(false)
+	}
+}
 
 // step names the step of the job that this process is; empty outside of a runner.
 func step(getenv func(string) string) string {
@@ -212,17 +215,16 @@ func (b *branch) unjudged(name string) bool {
 	return b.Before.Left != nil && b.cfg.Mode == config.ModeTasks && strings.HasSuffix("/"+name, list)
 }
 
-// salvage commits what the killed run left, as the iteration that it was in.
+// salvage commits what the killed run left, as the iteration that it was in. Where it left
+// nothing that its loop has not judged, the outcome of that stands.
 func (w *work) salvage(ctx context.Context) {
-	left, r := w.Before.Left, &w.rec.report
-	r.Task, r.Duration, r.Outcome = left.Task, time.Since(left.Started), ralph.Interrupted
-	r.Reason = cmp.Or(left.Reason, "the run was killed") + "; the job's post step took up what it had left"
+	left, r := w.Before.Left.Report, &w.rec.report
+	r.Task, r.Duration, r.Baseline, r.Budget, r.Completion, r.Tasks = left.Task, time.Since(left.Started), left.Baseline, left.Budget, left.Completion, left.Tasks
+	r.Publication.Checks = left.Publication.Checks
+	r.Outcome, r.Reason = ralph.Interrupted, "the run was killed; the job's post step took up what it had left"
 	if r.Iterations = left.Iterations; len(r.Iterations) > 0 {
 		w.history.Runs = slices.DeleteFunc(w.history.Runs, func(p ralph.Past) bool { return p.Run == w.runID() })
 		r.History = w.history
-	}
-	if len(w.checks) > 0 {
-		w.rec.note("No guardrail has judged what the agent did after the last finished iteration.")
 	}
 	ctx, cancel := w.publishing(ctx)
 	defer cancel()
@@ -230,10 +232,18 @@ func (w *work) salvage(ctx context.Context) {
 		Agent: w.cfg.Agent.Name, ExitCode: -1, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}},
 		Failure: &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was killed"},
 	}}}
-	if err := w.commitLeft(ctx, &it); err != nil {
+	err := w.commitLeft(ctx, &it)
+	if err != nil {
 		w.failed(ctx, err)
 	}
-	if it.Commit.SHA != "" || w.killed.Working {
+	switch {
+	case left.Outcome != "" && err == nil && it.Commit.SHA == "" && ralph.Blocking(r.Findings) == "":
+		r.Outcome, r.Reason = left.Outcome, left.Reason+"; the job's post step finished publishing"
+		return
+	case it.Commit.SHA != "" || w.killed.Working:
 		r.Iterations = append(r.Iterations, it)
+	}
+	if len(w.checks) > 0 {
+		w.rec.note("No guardrail has judged what the agent did after the last finished iteration.")
 	}
 }

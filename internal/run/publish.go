@@ -108,8 +108,7 @@ func (w *work) publish(run context.Context) {
 	}
 	w.endEarly(ctx, state)
 	if w.rec.report.Outcome == ralph.Interrupted && len(p.Errors) > 0 && w.left != nil {
-		w.left.ends(w.rec.masked(w.rec.report.Reason))
-		w.repo.Leave() // Post has more time
+		w.repo.KeepRecord(true) // Post has more time
 	}
 	if w.pushes() && p.HeadSHA == "" && p.Tip == "" {
 		p.Branch = "" // it is nowhere but here

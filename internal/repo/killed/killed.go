@@ -174,7 +174,7 @@ type Recorder struct {
 	file   *os.File // the record as it is now; nil: none was written
 	stop   func()   // ends the signs of life; nil: there are none
 	note   func() []byte
-	stays  bool
+	Stays  bool // after Remove: somebody is to go on with the run
 }
 
 // NewRecorder returns a recorder for the work tree with a git directory. note makes the
@@ -182,9 +182,6 @@ type Recorder struct {
 func NewRecorder(gitDir *os.Root, note func() []byte) *Recorder {
 	return &Recorder{gitDir: gitDir, note: note}
 }
-
-// Stay has the record stay after Remove: somebody is to go on with the run.
-func (r *Recorder) Stay() { r.stays = true }
 
 // Written reports whether there is a record.
 func (r *Recorder) Written() bool { return r.file != nil }
@@ -219,10 +216,10 @@ func (r *Recorder) empty() {
 	}
 }
 
-// Remove removes the record: the run ends in order. After Stay it does nothing.
+// Remove removes the record: the run ends in order. With Stays it does nothing.
 func (r *Recorder) Remove() {
 	r.Rest()
-	if r.stays {
+	if r.Stays {
 		return
 	}
 	r.empty()
