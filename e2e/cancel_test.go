@@ -44,7 +44,7 @@ func TestCancelled(t *testing.T) {
 	checkSecrets(t, j, m, res)
 	checkProcesses(t, seconds)
 	pulls := r.pulls(t)
-	if after := j.post(t); after.Code != 0 || after.Log != "Nothing to do: the step ended by itself.\n" || after.Summary != "" || len(after.Outputs) > 0 {
+	if after := j.post(t); after.Code != 0 || after.Log != "Nothing to do.\n" || after.Summary != "" || len(after.Outputs) > 0 {
 		t.Errorf("the post step = %+v, want one line and nothing else", after)
 	}
 	if now := r.pulls(t); !reflect.DeepEqual(now, pulls) {
@@ -108,7 +108,7 @@ sleep ` + seconds + `
 		t.Errorf("pull requests = %+v, want one that says Interrupted", ps)
 	}
 	checkWorkspace(t, j)
-	if again := j.post(t); again.Code != 0 || again.Log != "Nothing to do: the step ended by itself.\n" {
+	if again := j.post(t); again.Code != 0 || again.Log != "Nothing to do.\n" {
 		t.Errorf("the same again = %+v, want one line", again)
 	}
 }

@@ -63,7 +63,7 @@ func (postCmd) Run(a *app, done *exit) error {
 		*done = 1
 		return nil
 	case left == nil:
-		fmt.Fprintln(a.stdout, "Nothing to do: the step ended by itself.")
+		fmt.Fprintln(a.stdout, "Nothing to do.")
 		return nil
 	}
 	sources.Instead = left.Files

@@ -60,6 +60,9 @@ func (p *plan) followCheckout() error {
 		return nil
 	}
 	there := gitdir.Origin(p.dir(), p.site.ServerURL)
+	if left := p.Before.Left; left != nil { // by now it is the agent's
+		there = left.Report.Repository
+	}
 	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.Git.PushToFork) {
 		return nil
 	}

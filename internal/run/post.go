@@ -22,8 +22,9 @@ import (
 )
 
 const (
-	postLimit = 4 * time.Minute  // a runner ends everything five minutes after the cancel
+	// A runner ends everything five minutes after the cancel. These take four of them.
 	mainWait  = 30 * time.Second // for a container that is ending, or that the runner lost
+	postLimit = 210 * time.Second
 	maxNote   = 8 << 20          // bytes of a record without its iterations
 )
 
@@ -34,8 +35,8 @@ type Left struct {
 	// Files are those that the configuration was read from, as the step found them; nil:
 	// there was none of that name. By now they are the agent's.
 	Files map[string][]byte
-	// Report is masked, and has what is over: iterations, and when the loop is over its
-	// outcome.
+	// Report is masked, and has what is settled: the repository, the task, iterations that
+	// are over, and the outcome of a loop that is.
 	Report ralph.Report
 
 	note []byte
@@ -193,7 +194,7 @@ func (w *workspace) checkLeft() error {
 	switch {
 	case w.foreign != nil:
 		return fmt.Errorf("the record of the killed run cannot be used: %w", w.foreign)
-	case leftBy(w.killed, w.step()) == nil:
+	case leftBy(w.killed, w.step()) == nil, w.Before.Left.Step == "": // or not where FindLeft looked
 		return errNothingLeft
 	case w.identity.IsZero():
 		return errors.New("without a user of its own (isolation), the agent could have written the record of the run itself")
