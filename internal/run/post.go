@@ -25,7 +25,7 @@ const (
 	// A runner ends everything five minutes after the cancel. These take four of them.
 	mainWait  = 30 * time.Second // for a container that is ending, or that the runner lost
 	postLimit = 210 * time.Second
-	maxNote   = 8 << 20          // bytes of a record without its iterations
+	maxNote   = 8 << 20 // bytes of a record without its iterations
 )
 
 // Left is what a step of a job notes down, in case that it is killed. It lies in the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -162,7 +163,14 @@ func giveToUser(dir string) error {
 			return err
 		}
 	}
-	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error { return errors.Join(err, os.Lchown(path, 1001, 1001)) })
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, root.Lchown(path, 1001, 1001))
+	})
 }
 
 // aliveNoMore waits until a run that was killed at work may not have been alive any more
