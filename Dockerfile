@@ -80,6 +80,7 @@ RUN printf 'path-exclude=%s\n' \
  && git --version
 COPY --from=build /out/ralph /usr/local/bin/ralph
 COPY entrypoint.sh /entrypoint.sh
+COPY entrypoint.sh /post-entrypoint.sh
 # auto: what the kernel can restrict, said in the log. strict: all or nothing.
 ENV RALPH_ISOLATION=auto
 WORKDIR /repo

@@ -5,7 +5,9 @@
 # that nothing stays in front of ralph with the secrets in its /proc/PID/environ.
 set -euo pipefail
 
-if (($# == 0)); then
+if [[ $0 == */post-entrypoint.sh ]]; then # this file by the name of the step after the others
+  set -- post
+elif (($# == 0)); then
   if [[ ${GITHUB_ACTIONS-} == true ]]; then
     set -- action
   else

@@ -60,7 +60,7 @@ func TestWorkflow(t *testing.T) {
 	if err := runFor(cmd, 6*time.Minute); err != nil {
 		t.Fatalf("act: %v\n%s", err, log.String())
 	}
-	for _, want := range []string{"outputs: completed, 2 iterations, pull request 1", "report: completed"} {
+	for _, want := range []string{"outputs: completed, 2 iterations, pull request 1", "report: completed", "Nothing to do."} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the workflow's log lacks %q", want)
 		}

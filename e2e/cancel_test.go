@@ -4,8 +4,11 @@ package e2e
 
 import (
 	"os/exec"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -40,6 +43,74 @@ func TestCancelled(t *testing.T) {
 	checkWorkspace(t, j)
 	checkSecrets(t, j, m, res)
 	checkProcesses(t, seconds)
+	pulls := r.pulls(t)
+	if after := j.post(t); after.Code != 0 || after.Log != "Nothing to do.\n" || after.Summary != "" || len(after.Outputs) > 0 {
+		t.Errorf("the post step = %+v, want one line and nothing else", after)
+	}
+	if now := r.pulls(t); !reflect.DeepEqual(now, pulls) {
+		t.Errorf("pull requests after the post step = %+v, want %+v", now, pulls)
+	}
+}
+
+// A container that does not listen: the runner's three blows hit the docker client alone.
+// When it is gone, too, the post step publishes what was left, from a new container.
+func TestCancelledAndKilled(t *testing.T) {
+	seconds := ownSeconds()
+	files := map[string]string{"agent.sh": `cat >/dev/null
+if [ ! -e one.txt ]; then echo one >one.txt; echo 'The first part is there.'; exit; fi
+echo two >two.txt
+echo ready
+sleep ` + seconds + `
+`}
+	for name, text := range program {
+		files[name] = text
+	}
+	r := forge(t).newRepository(t, files)
+	j := newJob(t, r, "", checkoutV6)
+	j.Inputs["prompt"], j.Inputs["branch"] = task, "ralph/mul"
+	j.Inputs["agent"], j.Inputs["agent-command"] = "text", "sh agent.sh"
+	s := j.start(t)
+	await(t, time.Minute, "the agent's words", func() bool { return strings.Contains(s.log.String(), "ready") })
+	docker := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("docker", args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("docker %q: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	pid, err := strconv.Atoi(docker("inspect", "--format", "{{.State.Pid}}", s.name))
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s.cancel(t)
+	if took := time.Since(began); took < 10*time.Second {
+		t.Errorf("the docker client ended %s after the first signal, want it killed", took)
+	}
+	docker("rm", "-f", s.name)
+	checkProcesses(t, seconds)
+
+	res := j.post(t)
+	if res.Code != 0 || res.Outputs["status"] != "interrupted" || res.Outputs["iterations"] != "2" || !strings.Contains(res.Summary, "the run was killed") {
+		t.Errorf("the post step: exit code %d, outputs %v, summary:\n%s", res.Code, res.Outputs, res.Summary)
+	}
+	if got, want := res.Outputs["head-sha"], r.fetch(t, "ralph/mul"); got != want {
+		t.Errorf("output head-sha = %q, want %q", got, want)
+	}
+	if got := git(t, r.Seed, "diff", "--name-only", r.Base, "origin/ralph/mul"); got != "one.txt\ntwo.txt" {
+		t.Errorf("pushed files = %q, want one.txt and two.txt", got)
+	}
+	if ps := r.pulls(t); len(ps) != 1 || ps[0].Head.Ref != "ralph/mul" || !strings.Contains(ps[0].Body, "Interrupted") {
+		t.Errorf("pull requests = %+v, want one that says Interrupted", ps)
+	}
+	checkWorkspace(t, j)
+	if again := j.post(t); again.Code != 0 || again.Log != "Nothing to do.\n" {
+		t.Errorf("the same again = %+v, want one line", again)
+	}
 }
 
 // The same with an agent that ignores both signals and holds its output open.

@@ -38,6 +38,12 @@ var atEnd []func()
 // enter runs entrypoint.sh with this test binary as the ralph on PATH.
 func enter(t *testing.T, env []string, args ...string) (started, int) {
 	t.Helper()
+	return enterAs(t, "../entrypoint.sh", env, args...)
+}
+
+// enterAs runs it by another name.
+func enterAs(t *testing.T, script string, env []string, args ...string) (started, int) {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +52,7 @@ func enter(t *testing.T, env []string, args ...string) (started, int) {
 	if err := os.Symlink(self, filepath.Join(bin, "ralph")); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "../entrypoint.sh", args...)
+	cmd := exec.CommandContext(t.Context(), script, args...)
 	cmd.Env = append([]string{"PATH=" + bin + ":/usr/bin:/bin", fakeRalph + "=1"}, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -58,6 +64,25 @@ func enter(t *testing.T, env []string, args ...string) (started, int) {
 		t.Fatalf("entrypoint.sh %q printed %q: %v", args, out, err)
 	}
 	return s, cmd.Process.Pid
+}
+
+// The runner starts the post step by that name, with the arguments of the step.
+func TestPostEntrypoint(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../entrypoint.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(t.TempDir(), "post-entrypoint.sh") // as the Dockerfile copies it
+	if err := os.WriteFile(script, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {"action"}} {
+		s, _ := enterAs(t, script, []string{"GITHUB_ACTIONS=true", "INPUT_MAX-ITERATIONS=3"}, args...)
+		if !slices.Equal(s.Args, []string{"post"}) || !slices.Contains(s.Env, "INPUT_MAX-ITERATIONS=3") {
+			t.Errorf("post-entrypoint.sh %q started ralph %q, want post and all of the environment", args, s.Args)
+		}
+	}
 }
 
 func TestEntrypointCommand(t *testing.T) {

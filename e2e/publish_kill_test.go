@@ -44,6 +44,16 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
+// Killed at any of these steps, and followed by the job's post step.
+func TestKilledThenPost(t *testing.T) {
+	for i, s := range actionrun.Scenarios(build(t)) {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			actionrun.KillAndPost(t, s, moments(i))
+		})
+	}
+}
+
 // The same in the workspace of the run that was killed, with and without other
 // people's uncommitted files.
 func TestKilledAndRunAgainHere(t *testing.T) {

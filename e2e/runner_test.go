@@ -222,6 +222,29 @@ func image(t *testing.T) string {
 // internet: the forge and the model are on the machine's loopback.
 func (j *job) start(t *testing.T) *step {
 	t.Helper()
+	return j.startAt(t)
+}
+
+// post is the step that the runner starts after the others, in a container of its own.
+func (j *job) post(t *testing.T) result {
+	t.Helper()
+	var action struct {
+		Runs struct {
+			Post string `yaml:"post-entrypoint"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(readFile(t, "../action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range commandFiles { // new ones
+		writeFiles(t, j.commands, map[string]string{name: ""})
+	}
+	return j.startAt(t, "--entrypoint", action.Runs.Post).wait(t, time.Minute)
+}
+
+// startAt is start with more options of docker run.
+func (j *job) startAt(t *testing.T, options ...string) *step {
+	t.Helper()
 	s := &step{job: j, name: fmt.Sprintf("ralph-e2e-%d-%d", os.Getpid(), containers.Add(1)), log: &logBuffer{}, done: make(chan struct{})}
 	args := []string{"run", "--name", s.name, "--label", "ralph-e2e", "--workdir", "/github/workspace", "--rm", "--network", "host"}
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
@@ -241,7 +264,7 @@ func (j *job) start(t *testing.T) *step {
 	}, j.Mounts...) {
 		args = append(args, "-v", mount)
 	}
-	s.cmd = exec.Command("docker", append(args, cmp.Or(j.Image, image(t)))...)
+	s.cmd = exec.Command("docker", append(append(args, options...), cmp.Or(j.Image, image(t)))...)
 	s.cmd.Env = environ
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -45,7 +45,7 @@ inputs:
 	for _, out := range config.Outputs() {
 		fmt.Fprintf(&b, "  %s:\n    description: %s\n", out.Name, quoted(plain(out.Help)))
 	}
-	b.WriteString("\nruns:\n  using: docker\n  image: Dockerfile\n")
+	b.WriteString("\nruns:\n  using: docker\n  image: Dockerfile\n  post-entrypoint: /post-entrypoint.sh\n")
 	return b.String()
 }
 

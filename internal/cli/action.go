@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"
@@ -34,23 +36,68 @@ func (actionCmd) Run(a *app, done *exit) error {
 
 // action runs the pipeline as the runner asked for it. show replaces the log of
 // the runner by another printer; nil keeps it.
-func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
+func (a *app) action(show func(*secret.Redactor) run.Printer) (report ralph.Report) {
+	sources := a.actionSources()
+	sources.Seen = map[string][]byte{}
+	err := a.asAction(sources, nil, show, func(ctx context.Context, in *run.Input) { report = run.Run(ctx, in) })
+	if err != nil {
+		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
+	}
+	return report
+}
+
+// postCmd is the step that a runner starts after the job's others, also when it was
+// cancelled.
+type postCmd struct{}
+
+// Run publishes what the action left, if it was killed.
+func (postCmd) Run(a *app, done *exit) error {
+	sources := a.actionSources()
+	ctx, cancel := a.signals(func(string) {})
+	defer cancel()
+	now, _ := config.Load(sources) // the agent may have written it
+	left, err := run.FindLeft(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv)
+	switch {
+	case err != nil:
+		fmt.Fprintln(a.stdout, "::warning title=ralph::"+err.Error())
+		*done = 1
+		return nil
+	case left == nil:
+		fmt.Fprintln(a.stdout, "Nothing to do.")
+		return nil
+	}
+	sources.Instead = left.Files
+	published := false
+	err = a.asAction(sources, left, nil, func(ctx context.Context, in *run.Input) { published = run.Post(ctx, in) })
+	if err != nil || !published {
+		*done = 1
+	}
+	return nil
+}
+
+// actionSources are those of the action's configuration.
+func (a *app) actionSources() config.LoadOptions {
 	workspace := a.getenv("GITHUB_WORKSPACE")
 	if workspace == "" {
 		workspace, _ = os.Getwd()
 	}
-	event, eventErr := actions.ReadEvent(a.getenv)
-	sources := config.LoadOptions{
+	return config.LoadOptions{
 		Dir: workspace, Inputs: actions.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
-		Event: run.BringsTask(event), EventName: event.Name,
 	}
+}
+
+// asAction does something with what the runner handed over. An error was shown.
+func (a *app) asAction(sources config.LoadOptions, left *run.Left, show func(*secret.Redactor) run.Printer, do func(context.Context, *run.Input)) error {
+	event, eventErr := actions.ReadEvent(a.getenv)
+	sources.Event, sources.EventName = run.BringsTask(event), event.Name
+	workspace := sources.Dir
 	cfg, cfgErr := config.Load(sources)
 	own := credentials.New(credentials.LeftByCheckout(workspace))
 	redact := own.Redactor(cfg, a.environ)
 	r, err := actions.New(actions.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
-		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
+		return err
 	}
 	defer func() {
 		if err := r.Close(); err != nil {
@@ -58,7 +105,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		}
 	}()
 	in := &run.Input{
-		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
+		Before: run.Before{Left: left}, Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
 		Workspace: workspace, Runner: r, Site: r.Context(), Event: event, Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if show != nil {
@@ -70,7 +117,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		}
 		r.Mask(values...)
 		in.Output = output.NewActions(r, redact, cfg.Output)
-		if line := opening.Unsafe(in); cfgErr == nil && line != "" {
+		if line := opening.Unsafe(in); cfgErr == nil && line != "" && in.Before.Left == nil {
 			in.Output.Warn(line)
 		}
 	}
@@ -79,5 +126,6 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 	}
 	ctx, cancel := a.signals(in.Interrupted)
 	defer cancel()
-	return run.Run(ctx, in)
+	do(ctx, in)
+	return nil
 }

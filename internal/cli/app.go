@@ -94,6 +94,7 @@ type commands struct {
 
 	Action    actionCmd        `cmd:"" group:"For programs:" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*."`
 	Hook      hookCmd          `cmd:"" group:"For programs:" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
+	Post      postCmd          `cmd:"" hidden:""`
 	Complete  completeCmd      `cmd:"" hidden:""`
 	Man       manCmd           `cmd:"" hidden:""`
 	DemoAgent demoAgentCmd     `cmd:"" hidden:""`

@@ -97,7 +97,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 		return nil
 	}
 	in := &run.Input{
-		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: d.before, Workspace: workspace,
+		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: run.Before{Cost: d.before}, Workspace: workspace,
 		Site: a.localSite(), Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if d.opening != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -37,6 +38,13 @@ func (l *loader) read(name string, typed bool, limit int64) (data []byte, proble
 		if instead, ok := l.o.Instead[path.Clean(filepath.ToSlash(name))]; ok {
 			return ofBase(instead, limit)
 		}
+		if l.o.Seen != nil {
+			defer func() {
+				if problem == "" {
+					l.o.Seen[filepath.ToSlash(local)] = data
+				}
+			}()
+		}
 		name = local
 	}
 	switch st, err := info(name); { // before opening: a pipe would block
@@ -57,6 +65,21 @@ func (l *loader) read(name string, typed bool, limit int64) (data []byte, proble
 		return nil, "cannot be read: " + cause(err)
 	}
 	return checked(data, limit)
+}
+
+// missing reports whether the workspace has no file of a name; with unlessFolder, a folder
+// is none.
+func (l *loader) missing(name string, unlessFolder bool) bool {
+	clean := path.Clean(filepath.ToSlash(name))
+	if instead, ok := l.o.Instead[clean]; ok {
+		return instead == nil
+	}
+	st, err := l.root.Stat(name)
+	missing := errors.Is(err, fs.ErrNotExist) || unlessFolder && err == nil && st.IsDir()
+	if missing && l.o.Seen != nil {
+		l.o.Seen[clean] = nil
+	}
+	return missing
 }
 
 // checked is the text of a file, or what is wrong with it.

@@ -2,8 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -194,20 +192,13 @@ func (l *loader) namedFile() (file, bool) {
 
 // readFile reads a configuration file. It is false when there is none.
 func (l *loader) readFile(f file) (map[string]value, bool) {
-	instead, replaced := l.o.Instead[path.Clean(filepath.ToSlash(f.name))]
-	replaced = replaced && !f.typed
-	switch {
-	case replaced && instead == nil && !f.named:
-		return nil, false
-	case replaced:
-	case !f.named:
-		st, err := l.root.Stat(f.name)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && st.IsDir() && f.kind == shellFile {
-			if _, err := l.root.Stat(".github/ralph.yaml"); err == nil && f.name == DefaultFile {
-				l.report(".github/ralph.yaml", "is not read: call it %s", DefaultFile)
-			}
-			return nil, false
+	if !f.named && l.missing(f.name, f.kind == shellFile) {
+		const other = ".github/ralph.yaml"
+		_, replaced := l.o.Instead[DefaultFile]
+		if _, err := l.root.Stat(other); err == nil && f.name == DefaultFile && !replaced {
+			l.report(other, "is not read: call it %s", DefaultFile)
 		}
+		return nil, false
 	}
 	data, problem := l.read(f.name, f.typed, maxFile)
 	if problem != "" {

@@ -58,6 +58,9 @@ type LoadOptions struct {
 	// content is taken from here and not from Dir; nil: there is none of that name.
 	// For runs on a branch whose configuration is not to be followed.
 	Instead map[string][]byte
+	// Seen, unless it is nil, takes up the files of the workspace that were read or looked
+	// for, as Instead takes them.
+	Seen map[string][]byte
 	// Environment is where the token is looked for (GITHUB_TOKEN, then
 	// GH_TOKEN) when it is not an input, and what pass-env is checked against.
 	Environment map[string]string

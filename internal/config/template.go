@@ -54,7 +54,7 @@ func takesEvent(mode string) bool { return mode == ModeRun || mode == ModeSessio
 // false when there is neither.
 func (l *loader) template() bool {
 	name := path.Join(l.c.Prompt.Home, "prompts", l.mode+".md")
-	if _, err := l.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+	if l.missing(name, false) {
 		// It asks for the usual marker; another one may be wanted.
 		usual := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
 		l.c.Prompt.Text = strings.ReplaceAll(l.o.Prompts[l.mode], usual.Marker(), l.c.Loop.Completion.Marker())

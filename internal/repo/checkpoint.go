@@ -44,7 +44,7 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 		now := r.opt.Clock()
 		tip, err = r.store.WriteCommit(&object.Commit{
 			Author: r.opt.Author.Signature(now), Committer: r.opt.Committer.Signature(now),
-			Message: message(r.opt.Message(it, r.files(changes, nil))), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
+			Message: store.Message(r.opt.Message(it, r.files(changes, nil))), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
 		})
 		if err != nil {
 			return ralph.Commit{}, err
@@ -160,15 +160,6 @@ func (r *Repo) leaveReplaced(ctx context.Context) {
 	if head, gone := r.tree.Head(ctx); err == nil && gone == nil && head == old { // else what the agent made of it is published as one commit
 		r.catchUp(ctx, &snapshot{head: old, parent: old, tree: c.TreeHash, public: r.branch.TipTree})
 	}
-}
-
-// message ends with one line end, as git's own do.
-func message(s string) string {
-	s = strings.TrimRight(strings.ReplaceAll(s, "\x00", ""), " \t\r\n")
-	if s == "" {
-		s = "ralph: checkpoint"
-	}
-	return s + "\n"
 }
 
 // catchUp brings the workspace's branch and index to the line's tip, so that

@@ -211,7 +211,11 @@ func TestForgedRecordOfAnotherBranch(t *testing.T) {
 		"": false, "main": false, "ralph/work/../../../config": false, "../../config": false, "ralph/work-../../../config": false, "ralph/work-a/b": false, "ralph/workshop": false,
 	} {
 		record := fmt.Sprintf(`{"Branch":"ralph/work","Name":%q,"Base":"main","Working":true}`, name)
-		write(t, filepath.Join(dir, ".git", "ralph-run"), record)
+		path := filepath.Join(dir, ".git", "ralph-run")
+		write(t, path, record)
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if k, err := killed.Find(dir); (k != nil) != want || (err == nil) != want {
 			t.Errorf("killed.Find() = %v, %v with the name %q, want it to count: %t", k, err, name, want)
 		}

@@ -106,7 +106,10 @@ type Options struct {
 	// Killed is what an earlier run recorded that was killed here (killed.Find): when
 	// it was one of this branch, what it left uncommitted is published like this
 	// run's own work, and not held back as changed before the run. nil: none.
-	Killed *killed.Run
+	Killed  *killed.Run
+	Salvage bool // go on from the commit that Killed had checked out: any since is the agent's
+	// Record makes the note of this run's own record (killed.NewRecorder).
+	Record func() []byte
 
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the

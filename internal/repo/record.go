@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/org/ralph-action/internal/repo/killed"
@@ -12,17 +11,12 @@ import (
 // keepRecord writes the record anew, for the case that the run is killed. A failure is
 // noted once.
 func (r *Repo) keepRecord(working bool) {
-	rec := killed.Record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
-	for _, name := range slices.Sorted(maps.Keys(r.state.held)) {
-		rec.Held = append(rec.Held, killed.Path{Path: []byte(name), Is: r.state.held[name].String()})
+	if tip := r.branch.Tip; !tip.IsZero() && r.tree.BranchFile() == tip {
+		r.at = tip
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.state.made)) {
-		rec.Held = append(rec.Held, killed.Path{Path: []byte(name)})
-	}
+	rec := killed.Record{At: r.at.String(), Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
 	own, err := r.uncommitted()
-	for _, ch := range own {
-		rec.Ours = append(rec.Ours, killed.Path{Path: []byte(ch.Path), Is: ch.New.String()})
-	}
+	rec.List(r.state.held, r.state.made, own)
 	r.record = rec
 	if err == nil {
 		err = r.recorder.Write(rec)
@@ -46,6 +40,13 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 		held, ok := l.held[ch.Path]
 		return l.made[ch.Path] || ok && held == ch.New
 	}), err
+}
+
+// KeepRecord writes the record anew. With stays, it is there after Close: somebody is to
+// go on with the run.
+func (r *Repo) KeepRecord(stays bool) {
+	r.recorder.Stays = stays
+	r.keepRecord(false)
 }
 
 // Work notes that the agent, or a program of its, is about to change the work tree,

@@ -40,6 +40,7 @@ type Repo struct {
 	record       killed.Record // as it was written last
 	recordFailed bool
 	base         plumbing.Hash // HEAD when the repository was opened
+	at           plumbing.Hash // what the run has checked out, as far as is known
 	clean        bool          // nothing differed from base then
 	start        Start
 
@@ -103,7 +104,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	if err != nil {
 		return err
 	}
-	r.recorder = killed.NewRecorder(r.tree.GitDir)
+	r.recorder = killed.NewRecorder(r.tree.GitDir, r.opt.Record)
 	if err := r.tree.InTheMiddle(); err != nil {
 		return err
 	}
@@ -119,7 +120,11 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	r.asked = r.opt.Branch
 	if k := r.opt.Killed; k != nil && (k.Branch == r.asked || k.Name == r.asked) { // or it is gone on with by its whole name
 		r.killed = k
+		if at := plumbing.NewHash(k.At); r.opt.Salvage && at != r.base && r.tree.HasTree(ctx, at) {
+			r.base, r.clean = at, false
+		}
 	}
+	r.at = r.base
 	if r.opt.Branch, err = branchname.Suffix(r.opt.Branch, r.opt.BranchSuffix, r.opt.Clock(), r.base.String()); err != nil {
 		return err
 	}

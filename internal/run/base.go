@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -29,7 +30,10 @@ func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 	if err != nil {
 		return p.Problem, invalid(err)
 	}
-	instead := map[string][]byte{}
+	instead := maps.Clone(p.Sources.Instead)
+	if instead == nil {
+		instead = map[string][]byte{}
+	}
 	var changed []string
 	for _, name := range p.configFiles() {
 		base, ok, err := client.File(ctx, name, pull.BaseRef)
@@ -39,8 +43,7 @@ func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 		if !ok {
 			base = nil
 		}
-		here, err := os.ReadFile(filepath.Join(p.Workspace, filepath.FromSlash(name)))
-		if ok == (err == nil) && bytes.Equal(base, here) {
+		if here := p.here(name); ok == (here != nil) && bytes.Equal(base, here) {
 			continue
 		}
 		instead[name] = base
@@ -55,6 +58,18 @@ func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run uses the configuration of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
 	p.rec.tell(n)
 	return problem, nil
+}
+
+// here is a file as the run found it; nil if there was none.
+func (p *plan) here(name string) []byte {
+	if data, ok := p.Sources.Instead[name]; ok {
+		return data
+	}
+	data, err := os.ReadFile(filepath.Join(p.Workspace, filepath.FromSlash(name)))
+	if err != nil {
+		return nil
+	}
+	return data
 }
 
 // configFiles are the files of the workspace that configure a run, whether they

@@ -46,9 +46,8 @@ func (w *workspace) findKilled() {
 	if !w.publishes() {
 		return
 	}
-	var err error
-	if w.killed, err = killed.Find(w.dir()); err != nil {
-		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", err)
+	if w.killed, w.foreign = killed.Find(w.dir()); w.foreign != nil && w.Before.Left == nil {
+		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", w.foreign)
 		w.rec.warn(n)
 	}
 }
@@ -61,6 +60,9 @@ func (p *plan) followCheckout() error {
 		return nil
 	}
 	there := gitdir.Origin(p.dir(), p.site.ServerURL)
+	if left := p.Before.Left; left != nil { // by now it is the agent's
+		there = left.Report.Repository
+	}
 	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.Git.PushToFork) {
 		return nil
 	}
@@ -90,6 +92,7 @@ type branch struct {
 	attached   taskFile
 	missing    []ralph.Missing // left out by the last run on the branch, and not decided about since
 	costs      costRecord
+	left       *Left // what Post would find; nil: there is none
 }
 
 // openRepository looks at the repository before anything is spent.
@@ -119,6 +122,12 @@ func (b *branch) openRepository(ctx context.Context) error {
 	}
 	if b.remote.forge != nil {
 		o.Ask = b.askForge
+	}
+	if b.Before.Left != nil {
+		b.goOn(&o)
+	} else if step := b.step(); step != "" {
+		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.public()}
+		o.Record = b.left.json
 	}
 	if b.pushes() {
 		b.remote.toServer(&o)
@@ -305,7 +314,7 @@ func (p *plan) runFiles() []string {
 			paths = append(paths, filepath.Join(top, filepath.FromSlash(p.cfg.Prompt.Home), logsFolder, name))
 		}
 	}
-	if p.stories != nil {
+	if p.cfg.Mode == config.ModeTasks {
 		paths = append(paths, filepath.Join(top, tasks.MarkerName))
 	}
 	// The marks, messages and runs in a task folder; what else lies there is work.

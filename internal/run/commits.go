@@ -75,6 +75,9 @@ func (b *branch) leftOut() []ralph.Missing {
 	}
 	var list []ralph.Missing
 	for _, l := range b.repo.LeftOut() {
+		if b.unjudged(l.Path) {
+			continue // the next run judges it
+		}
 		list = append(list, ralph.Missing{Path: b.rec.masked(l.Path), ID: l.OldID})
 	}
 	for _, m := range b.missing {

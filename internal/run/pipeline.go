@@ -36,7 +36,13 @@ type Input struct {
 	Redactor  *secret.Redactor
 	Stop      *StopRequest
 	Verbose   *logs.Verbose // nil if not asked for
-	Before    ralph.Cost    // of the runs that this one goes on with
+	Before    Before
+}
+
+// Before is what a run goes on with.
+type Before struct {
+	Cost ralph.Cost // of the runs before it
+	Left *Left      // what the job's step has left, which Post publishes; nil in a Run
 }
 
 // Binary is this program.
@@ -64,32 +70,20 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 
-	s := newStages(ctx, in, rec)
+	s := newStages(ctx, in.Config.Limits, in.Stop, rec)
 	defer s.cancel()
 	plan, err := makePlan(s.before, in, rec, undo)
 	if s.over("configuration and event", err) {
 		return s.refuse()
 	}
-	ws, err := openWorkspace(s.before, plan, cancel)
-	if s.over("workspace", err) {
+	branch, ok := s.open(plan, cancel)
+	if !ok {
 		return s.refuse()
 	}
-	box, err := openSandbox(s.before, ws)
-	if s.over("sandbox", err) {
+	if s.over("reviews", branch.checkReviews()) { // git has run in the sandbox, which told what is in force
 		return s.refuse()
 	}
-	server, err := openRemote(s.before, plan)
-	if s.over("forge", err) {
-		return s.refuse()
-	}
-	branch, err := openRepository(s.before, box, server)
-	if s.over("repository", err) {
-		return s.refuse()
-	}
-	if s.over("reviews", box.checkReviews()) { // git has run in the sandbox, which told what is in force
-		return s.refuse()
-	}
-	agents, err := box.checkAgent(s.before)
+	agents, err := branch.checkAgent(s.before)
 	if s.over("agent", err) {
 		return s.refuse()
 	}
@@ -106,6 +100,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 		return s.refuse()
 	}
 	work.loop(ctx, baseline)
+	work.judged()
 	rec.doing("publishes")
 	work.publish(ctx)
 	work.keepDiffs(ctx)
@@ -123,14 +118,33 @@ type stages struct {
 	err    error
 }
 
-func newStages(ctx context.Context, in *Input, rec *Record) *stages {
-	s := &stages{run: ctx, rec: rec, stop: in.Stop}
-	if until := loopEnd(in.Config.Limits, rec.started()); until.IsZero() {
+func newStages(ctx context.Context, limits config.Limits, stop *StopRequest, rec *Record) *stages {
+	s := &stages{run: ctx, rec: rec, stop: stop}
+	if until := loopEnd(limits, rec.started()); until.IsZero() {
 		s.before, s.cancel = context.WithCancel(ctx)
 	} else {
 		s.before, s.cancel = context.WithDeadline(ctx, until)
 	}
 	return s
+}
+
+// open takes the workspace for this run, and looks at it and at the forge; false when the
+// run ends there.
+func (s *stages) open(p *plan, cancel context.CancelFunc) (*branch, bool) {
+	ws, err := openWorkspace(s.before, p, cancel)
+	if s.over("workspace", err) {
+		return nil, false
+	}
+	box, err := openSandbox(s.before, ws)
+	if s.over("sandbox", err) {
+		return nil, false
+	}
+	server, err := openRemote(s.before, p)
+	if s.over("forge", err) {
+		return nil, false
+	}
+	b, err := openRepository(s.before, box, server)
+	return b, !s.over("repository", err)
 }
 
 // over reports whether the run ends with a stage: it failed, or the run was asked

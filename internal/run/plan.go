@@ -49,8 +49,10 @@ func makePlan(ctx context.Context, in *Input, rec *Record, undo *cleanup) (*plan
 		return p, err
 	}
 	p.checks = p.cfg.Checks.Guardrails
-	if err := p.readTaskList(); err != nil {
-		return p, err
+	if p.Before.Left == nil {
+		if err := p.readTaskList(); err != nil {
+			return p, err
+		}
 	}
 	for _, g := range p.checks {
 		rec.report.Guardrails = append(rec.report.Guardrails, g.Command)

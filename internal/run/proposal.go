@@ -193,6 +193,9 @@ func (w *work) closeEarly(ctx context.Context, p *ralph.Publication, state publi
 // that was not written otherwise: the last push failed, or the work went to another branch.
 func (w *work) endEarly(ctx context.Context, state publish.State) {
 	early, written := w.live.PullRequest()
+	if w.Before.Left != nil {
+		early, written = w.toBase().Open, true
+	}
 	if !written || w.told || early.Number == 0 || early.Foreign {
 		return
 	}

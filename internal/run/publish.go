@@ -41,7 +41,7 @@ func (w *work) publish(run context.Context) {
 		return
 	}
 	p := &w.rec.report.Publication
-	if w.cfg.Git.Commit == config.CommitAgent {
+	if w.cfg.Git.Commit == config.CommitAgent && w.Before.Left == nil {
 		w.commitRest(ctx)
 	}
 	if w.pushes() {
@@ -107,6 +107,9 @@ func (w *work) publish(run context.Context) {
 		}
 	}
 	w.endEarly(ctx, state)
+	if w.rec.report.Outcome == ralph.Interrupted && len(p.Errors) > 0 && w.left != nil {
+		w.repo.KeepRecord(true) // Post has more time
+	}
 	if w.pushes() && p.HeadSHA == "" && p.Tip == "" {
 		p.Branch = "" // it is nowhere but here
 	}

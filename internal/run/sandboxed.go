@@ -36,14 +36,18 @@ type sandboxed struct {
 func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	s := &sandboxed{workspace: w, Environ: w.Environ, delay: w.cfg.Loop.Delay}
 	s.git = &git{box: s, dir: s.dir()}
-	if err := s.installAgents(ctx); err != nil {
-		return s, err
+	if s.Before.Left == nil {
+		if err := s.installAgents(ctx); err != nil {
+			return s, err
+		}
 	}
 	if err := s.openTemp(); err != nil {
 		return s, err
 	}
-	if err := s.openNetwork(ctx); err != nil {
-		return s, err
+	if s.Before.Left == nil {
+		if err := s.openNetwork(ctx); err != nil {
+			return s, err
+		}
 	}
 	if err := s.buildPolicy(ctx); err != nil {
 		return s, err
@@ -79,7 +83,9 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		open = append(open, sharedTemp(s.identity)...)
 		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
-		policy.Network = s.network.policy(open)
+		if policy.Network = s.network.policy(open); s.Before.Left != nil {
+			policy.Network = &confine.Network{} // git alone runs, and what a filter of the agent's starts
+		}
 		o.Policy = &policy
 		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.Limits.Memory, s.cfg.Limits.FreeDisk, open
 		if s.network != nil {

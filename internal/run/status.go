@@ -31,7 +31,7 @@ func (w *work) remember() {
 		Version: w.Version, Workspace: w.Workspace, Folder: w.locked(), PID: os.Getpid(), Command: w.command(),
 		Mode: w.cfg.Mode, Task: w.rec.short(w.rec.report.Task, statusTask), Agent: w.cfg.Agent.Name, Started: w.rec.started(),
 		Log: w.session, Files: w.files.FullPath(""), Branch: gitdir.Branch(w.dir()), Now: "setup", MaxIterations: w.cfg.Loop.MaxIterations,
-		Before: w.Before,
+		Before: w.Before.Cost,
 	}
 	if w.repo != nil {
 		run.Branch, run.Ours, run.Base = w.start.Branch, true, w.start.Base

@@ -98,8 +98,10 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 	if d, err = allowed(ctx, client, d, p.cfg.Trigger.Command); err != nil {
 		return d, err
 	}
-	if err := p.stillOpen(ctx, client, d); err != nil {
-		return d, err
+	if p.Before.Left == nil {
+		if err := p.stillOpen(ctx, client, d); err != nil {
+			return d, err
+		}
 	}
 	switch d.Needs {
 	case trigger.NeedsPull:
@@ -197,12 +199,11 @@ func (p *plan) connect(repository string, pushing bool) (*forge.Client, error) {
 // from, and the pull request.
 func (w *work) goLive(ctx context.Context) error {
 	o := proposal.Options{Mask: w.rec.masked, Failed: func(err error) { w.rec.out.Warn(err.Error()) }}
-	if w.cfg.Trigger.Comment && w.decision.CommentOn != 0 && w.pushes() {
+	if w.tellsComment() {
 		client, err := w.client()
 		if err != nil {
 			return invalid(err)
 		}
-		w.telling, w.rec.onEnd = true, w.tellRefusal
 		o.Comment = func(ctx context.Context, r ralph.Report) error {
 			text := w.rec.redact.Text(report.Comment(r, report.CommentOptions{Marker: forge.RecordMarker}))
 			ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
@@ -219,6 +220,15 @@ func (w *work) goLive(ctx context.Context) error {
 	w.live = proposal.New(ctx, w.rec.report, o)
 	w.undo.atEnd(w.live.Cut) // a run that ends in another way
 	return nil
+}
+
+// tellsComment reports whether a comment tells of the run; it does then also when the run
+// is refused.
+func (w *work) tellsComment() bool {
+	if w.telling = w.cfg.Trigger.Comment && w.decision.CommentOn != 0 && w.pushes(); w.telling {
+		w.rec.onEnd = w.tellRefusal
+	}
+	return w.telling
 }
 
 // tellRefusal says in the comment that the run ended before its first iteration.

@@ -27,13 +27,14 @@ type workspace struct {
 	session  string           // the session log, absolute
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
 	killed   *killed.Run      // the run that was killed here before; nil: none
+	foreign  error            // why the record of one cannot be used
 }
 
 // openWorkspace takes the workspace for this run alone and decides who the
 // agent is. cancel ends the run.
 func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*workspace, error) {
 	w := &workspace{plan: p}
-	if p.cfg.Tasks.Dir != "" {
+	if p.cfg.Tasks.Dir != "" && p.Before.Left == nil {
 		w.tasks = &taskFolder{byMark: p.cfg.Loop.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
 		p.rec.tasks = w.tasks
 	}
@@ -41,6 +42,9 @@ func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*wo
 		return w, err
 	}
 	w.watchCancel(ctx, cancel)
+	if p.Before.Left != nil {
+		return w, w.checkLeft()
+	}
 	return w, w.checkPlanAtDesk()
 }
 
@@ -49,12 +53,14 @@ func (w *workspace) open(ctx context.Context) error {
 		return invalid(err)
 	}
 	w.rememberModes()
-	notes, err := restoreCredentials(w.Workspace)
-	if err != nil {
-		return invalid(err)
-	}
-	for _, n := range notes {
-		w.rec.tell(n)
+	if held, _, err := rundir.Held(w.Workspace); err != nil || !held { // else the lock refuses this run, and the other's agent may work
+		notes, err := restoreCredentials(w.Workspace)
+		if err != nil {
+			return invalid(err)
+		}
+		for _, n := range notes {
+			w.rec.tell(n)
+		}
 	}
 	marker := handoverMarker(w.Workspace)
 	id, handOver, err := confine.IdentityFor(confine.Place{

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,8 +23,9 @@ import (
 )
 
 const (
-	fileName = "ralph-run" // in the git directory of the work tree
-	maxBytes = 64 << 20
+	fileName   = "ralph-run" // in the git directory of the work tree
+	recordMode = 0o600       // of a regular file
+	maxBytes   = 64 << 20
 	// aliveEvery is how often the record is touched while the agent works, and
 	// aliveSlack how long after the last touch the run may still have been alive.
 	aliveEvery = 200 * time.Millisecond
@@ -34,6 +37,7 @@ type Record struct {
 	Branch string // as it was asked for, without a suffix
 	Name   string // with it
 	Base   string // of the pull request
+	At     string // the commit that the run had checked out, whatever the agent made of that
 	// Held are the uncommitted changes that are not the run's: those before it, and
 	// what setup and guardrails made.
 	Held []Path `json:",omitempty"`
@@ -41,6 +45,21 @@ type Record struct {
 	Ours []Path `json:",omitempty"`
 	// Working: the agent may have changed more since.
 	Working bool `json:",omitempty"`
+	// Note is the caller's (repo.Options.Record).
+	Note json.RawMessage `json:",omitempty"`
+}
+
+// List sets Held and Ours.
+func (rec *Record) List(held map[string]store.Entry, made map[string]bool, own []store.Change) {
+	for _, name := range slices.Sorted(maps.Keys(held)) {
+		rec.Held = append(rec.Held, Path{[]byte(name), held[name].String()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		rec.Held = append(rec.Held, Path{Path: []byte(name)})
+	}
+	for _, ch := range own {
+		rec.Ours = append(rec.Ours, Path{[]byte(ch.Path), ch.New.String()})
+	}
 }
 
 // Path is a path and its entry.
@@ -84,7 +103,7 @@ func Find(dir string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
+	if st, ok := info.Sys().(*syscall.Stat_t); info.Mode() != recordMode || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
 		return nil, errors.New("it is not a file of this user's")
 	}
 	b, err := files.Read(root, fileName, maxBytes)
@@ -154,21 +173,29 @@ type Recorder struct {
 	gitDir *os.Root
 	file   *os.File // the record as it is now; nil: none was written
 	stop   func()   // ends the signs of life; nil: there are none
+	note   func() []byte
+	Stays  bool // after Remove: somebody is to go on with the run
 }
 
-// NewRecorder returns a recorder for the work tree with a git directory.
-func NewRecorder(gitDir *os.Root) *Recorder { return &Recorder{gitDir: gitDir} }
+// NewRecorder returns a recorder for the work tree with a git directory. note makes the
+// Note of each record; nil: there is none.
+func NewRecorder(gitDir *os.Root, note func() []byte) *Recorder {
+	return &Recorder{gitDir: gitDir, note: note}
+}
 
 // Written reports whether there is a record.
 func (r *Recorder) Written() bool { return r.file != nil }
 
 // Write writes the record anew.
 func (r *Recorder) Write(rec Record) error {
+	if r.note != nil {
+		rec.Note = r.note()
+	}
 	b, err := json.Marshal(rec)
 	if err != nil {
 		return err
 	}
-	if err := files.Replace(r.gitDir, fileName, bytes.NewReader(b), files.Meta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+	if err := files.Replace(r.gitDir, fileName, bytes.NewReader(b), files.Meta{Mode: recordMode, UID: -1, GID: -1}); err != nil {
 		return err
 	}
 	f, err := r.gitDir.OpenFile(fileName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -189,9 +216,12 @@ func (r *Recorder) empty() {
 	}
 }
 
-// Remove removes the record: the run ends in order.
+// Remove removes the record: the run ends in order. With Stays it does nothing.
 func (r *Recorder) Remove() {
 	r.Rest()
+	if r.Stays {
+		return
+	}
 	r.empty()
 	_ = r.gitDir.Remove(fileName)
 }

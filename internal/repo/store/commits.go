@@ -33,6 +33,15 @@ func (s *Store) NewCommit(by Identity, at time.Time, message string, tree plumbi
 	return s.WriteCommit(&object.Commit{Author: by.Signature(at), Committer: by.Signature(at), Message: message, TreeHash: tree, ParentHashes: parents})
 }
 
+// Message returns the message of a commit, which ends with one line end, as git's own do.
+func Message(s string) string {
+	s = strings.TrimRight(strings.ReplaceAll(s, "\x00", ""), " \t\r\n")
+	if s == "" {
+		s = "ralph: checkpoint"
+	}
+	return s + "\n"
+}
+
 // Recommit puts a commit into the store with another tree and other parents: same author,
 // committer and message.
 func (s *Store) Recommit(c *object.Commit, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {

@@ -21,6 +21,7 @@ import (
 // with an environment of its own.
 type Action struct {
 	Program string // ralph's binary; it is started under the name "ralph"
+	Post    bool   // the step after a killed one, not the action itself
 	Repo    *fakegithub.Repository
 	Token   string
 	Inputs  map[string]string
@@ -81,7 +82,9 @@ func (a Action) Start(dir string) (*Running, error) {
 	}
 	r := &Running{dir: dir, done: make(chan struct{})}
 	r.cmd = exec.Command(a.Program) //nolint:noctx // it is ended by Kill
-	r.cmd.Args = []string{"ralph", "action"}
+	if r.cmd.Args = []string{"ralph", "action"}; a.Post {
+		r.cmd.Args[1] = "post"
+	}
 	r.cmd.Dir, r.cmd.Env = workspace, a.environment(dir)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	// What a killed run leaves behind may hold its output open for a moment.

@@ -2,10 +2,13 @@ package actionrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -106,6 +109,70 @@ func KillAndGoOn(t *testing.T, s Scenario, again Again, pick func(Moment) bool) 
 	})
 }
 
+// KillAndPost is KillAtEveryStep with the step after the killed one, as a runner starts it:
+// whatever the killed run left is on the branch then, no pull request is ready or complete
+// because of it, and a second such step changes nothing. Only root can keep the record from
+// the agent. The next run leaves the title of a pull request as it is, so that is not compared.
+func KillAndPost(t *testing.T, s Scenario, pick func(Moment) bool) {
+	t.Helper()
+	s.killAll(t, untitled, pick, func(t *testing.T, a Action, at Moment) {
+		dir := t.TempDir()
+		if err := errors.Join(a.Checkout(dir), giveToUser(dir)); err != nil {
+			t.Fatal(err)
+		}
+		ended := s.kill(t, a, dir, at)
+		before, ready := State(a.Repo), readyPulls(a.Repo)
+		after := a
+		after.Post = true
+		s.run(t, after, dir)
+		branch := a.Inputs["branch"]
+		for _, name := range []string{"one", "two"} {
+			_, err := os.Lstat(filepath.Join(Workspace(dir), name))
+			if err == nil && !has(a.Repo, branch, name) {
+				t.Errorf("the workspace has %s, and the branch has not", name)
+			}
+		}
+		done := State(a.Repo)
+		if ended && done != before {
+			t.Errorf("after a run that ended by itself:\n%s\nwant, as before:\n%s", done, before)
+		}
+		if judged := has(a.Repo, branch, "two"); !judged && (readyPulls(a.Repo) > ready || strings.Contains(done, "complete true")) {
+			t.Errorf("something is called ready or complete that is not:\n%s", done)
+		}
+		s.run(t, after, dir)
+		if again := State(a.Repo); again != done {
+			t.Errorf("after the same step again:\n%s\nwant, as before:\n%s", again, done)
+		}
+		a.RunID = max(a.RunID, 1) + 1
+		s.run(t, a, t.TempDir())
+	})
+}
+
+func has(r *fakegithub.Repository, branch, name string) bool {
+	return r.Branch(branch) != "" && slices.ContainsFunc(r.Files(branch), func(f string) bool { return strings.HasSuffix(f, " "+name) })
+}
+
+func readyPulls(r *fakegithub.Repository) int {
+	return len(slices.DeleteFunc(r.Pulls(), func(p fakegithub.PullRequest) bool { return p.Draft }))
+}
+
+// giveToUser gives what is below a folder to the runner's user, who can get there.
+func giveToUser(dir string) error {
+	for up := dir; up != "/" && up != os.TempDir(); up = filepath.Dir(up) {
+		if err := os.Chmod(up, 0o755); err != nil {
+			return err
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, root.Lchown(path, 1001, 1001))
+	})
+}
+
 // aliveNoMore waits until a run that was killed at work may not have been alive any more
 // by its own record: what others put there before counts as the run's.
 func aliveNoMore(t *testing.T, dir string) {
@@ -185,8 +252,8 @@ func (s Scenario) run(t *testing.T, a Action, dir string) {
 	}
 }
 
-// kill starts a run below dir and ends it at the moment.
-func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) {
+// kill starts a run below dir and ends it at the moment; true if it ended before.
+func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) (ended bool) {
 	t.Helper()
 	f := a.Repo.Forge()
 	var running *Running
@@ -238,11 +305,12 @@ func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) {
 	mu.Unlock()
 	if err == nil && res.Code == 0 && short { // an update beside the run came too late for it
 		t.Logf("the run ended after %d writes, before the moment", n)
-		return
+		return true
 	}
 	if err != nil || res.Code != -1 {
 		t.Fatalf("the run to be killed: exit code %d, %v\n%s", res.Code, err, res.Log)
 	}
+	return false
 }
 
 // State is a text of all that people see: branches with their files and the
@@ -278,5 +346,10 @@ func StateOfFiles(r *fakegithub.Repository) string {
 	lines := slices.DeleteFunc(strings.SplitAfter(State(r), "\n"), func(line string) bool { return strings.HasPrefix(line, "  ") })
 	return strings.Join(lines, "")
 }
+
+// untitled is StateOfFiles without the titles of pull requests.
+func untitled(r *fakegithub.Repository) string { return title.ReplaceAllString(StateOfFiles(r), "$1") }
+
+var title = regexp.MustCompile(`(?m)^(#\d+) .* by `)
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
