@@ -33,6 +33,7 @@ var packages = map[string]struct {
 	"run/lastrun":           {[]string{"ralph", "lib/atomicfile", "run/rundir"}, "what is known of the last run in a directory, for the commands that ask"},
 	"tasks/taskdir":         {[]string{"lib/atomicfile"}, "a task folder's signals and message bus; no domain in it"},
 	"sandbox/confine":       {nil, "what a child may touch; no domain in it"},
+	"sandbox/toolchain":     {nil, "which folders and variables the tools of a machine need; pure but for what exists"},
 	"sandbox/hosts":         {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
 	"sandbox/egress":        {[]string{"sandbox/hosts", "lib/secret"}, "the only way to the network: a proxy, and a key proxy that adds a key; no domain in it"},
 	"sandbox/proc":          {[]string{"sandbox/confine"}, "starts children in the sandbox"},
@@ -106,7 +107,7 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},

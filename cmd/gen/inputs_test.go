@@ -50,7 +50,7 @@ func TestAction(t *testing.T) {
 			Args         []string
 		}
 	}
-	if err := yaml.Unmarshal([]byte(actionYAML()), &action); err != nil {
+	if err := yaml.Unmarshal([]byte(actionYAML(false)), &action); err != nil {
 		t.Fatalf("action.yml: %v", err)
 	}
 	want := 0

@@ -118,7 +118,8 @@ func blocks() map[string]func() string {
 func sources() (map[string]string, error) {
 	rules, err := gitleaksRules()
 	return map[string]string{
-		"action.yml":                                actionYAML(),
+		"action.yml":                                actionYAML(false),
+		"host/action.yml":                           actionYAML(true),
 		"docs/ralph.schema.json":                    configurationSchema(),
 		"docs/settings.schema.json":                 settingsSchema(),
 		"internal/cli/starter/settings.schema.json": settingsSchema(),

@@ -16,7 +16,7 @@ import (
 )
 
 // install lists what a child may read beyond the system's folders: the folders
-// on PATH, the agent's program with the package it belongs to and those that one
+// on PATH and the tools they belong to, the agent's program with the package it belongs to and those that one
 // needs, and the files its command names.
 func (s *sandboxed) install() []string {
 	paths := filepath.SplitList(s.getenv("PATH"))
@@ -29,6 +29,7 @@ func (s *sandboxed) install() []string {
 	for _, dir := range slices.Clone(paths) {
 		add(dir)
 	}
+	paths = append(paths, s.tools.Paths...)
 	open := func(name string) {
 		program, err := proc.LookPath(name, s.Environ)
 		if name == "" || err != nil {
@@ -95,6 +96,10 @@ func (s *sandboxed) sandboxEnv(allow []string) []string {
 	}
 	if s.isolation != config.IsolationOff {
 		set["HOME"], set["TMPDIR"] = s.temp.home, s.temp.tmp
+		for _, kv := range s.tools.Env {
+			name, value, _ := strings.Cut(kv, "=")
+			set[name] = value
+		}
 	} else if home := s.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}

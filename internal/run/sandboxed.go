@@ -12,6 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 	"github.com/org/ralph-action/internal/sandbox/proc"
+	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
 
 // sandboxed is what children of the run work in: their directories, what they may
@@ -28,6 +29,7 @@ type sandboxed struct {
 	box      *dockersandbox.VM // nil: the agent runs on this machine
 	delay    time.Duration     // between iterations
 	path     string            // PATH as setup left it; empty: as it was
+	tools    toolchain.Toolchain
 	git      *git
 }
 
@@ -40,6 +42,9 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 		if err := s.installAgents(ctx); err != nil {
 			return s, err
 		}
+	}
+	if s.isolation != config.IsolationOff {
+		s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
 	}
 	if err := s.openTemp(); err != nil {
 		return s, err
