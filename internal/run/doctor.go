@@ -103,5 +103,7 @@ func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
 	if p.isolation, p.docker = in.Isolation(p.cfg); p.isolation == "" {
 		p.isolation = config.IsolationOff
 	}
-	return &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
+	s := &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
+	s.findTools()
+	return s
 }

@@ -43,9 +43,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 			return s, err
 		}
 	}
-	if s.isolation != config.IsolationOff {
-		s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
-	}
+	s.findTools()
 	if err := s.openTemp(); err != nil {
 		return s, err
 	}
@@ -59,6 +57,13 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	}
 	s.ignoreMarker(ctx) // before git's settings are watched
 	return s, nil
+}
+
+// findTools opens what earlier steps of the job, or the owner, set up on the machine.
+func (s *sandboxed) findTools() {
+	if s.isolation != config.IsolationOff {
+		s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
+	}
 }
 
 // getenv looks a variable up in the environment of this process, with installed
