@@ -30,13 +30,14 @@ const (
 
 // metadata is what the registry says of a version.
 type metadata struct {
-	Version   string            `json:"version"`
-	Engines   map[string]string `json:"-"`
-	Integrity string            `json:"dist.integrity"`
-	Bin       programs          `json:"bin"`
+	Version   string   `json:"version"`
+	Engines   engines  `json:"engines"`
+	Integrity string   `json:"dist.integrity"`
+	Bin       programs `json:"bin"`
 }
 
-// prepare looks for npm, starts the sandbox and asks the registry.
+// prepare looks for npm, starts the sandbox and asks the registry, unless the version
+// was tested: what the registry would say is known.
 func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	for _, program := range []string{"npm", "node"} {
 		path, err := proc.LookPath(program, s.o.Env)
@@ -51,6 +52,9 @@ func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	}
 	if err := s.start(ctx); err != nil {
 		return metadata{}, err
+	}
+	if lock, ok := pinned(s.pkg); ok {
+		return lock.metadata(s.pkg), nil
 	}
 	var m metadata
 	err := s.retried(ctx, func() (err error) {
@@ -68,19 +72,14 @@ func (s *stage) view(ctx context.Context) (m metadata, err error) {
 	if err != nil {
 		return m, err
 	}
-	var engines struct {
-		Engines map[string]string `json:"engines"` // old packages have a list
-	}
 	if err := json.Unmarshal([]byte(a.stdout), &m); err != nil || !exactForm.MatchString(m.Version) || len(m.Version) > 64 {
 		return m, fmt.Errorf("npm view %s gave no version: %.200q", s.pkg, a.stdout)
-	}
-	if json.Unmarshal([]byte(a.stdout), &engines) == nil {
-		m.Engines = engines.Engines
 	}
 	return m, nil
 }
 
-// npmInstall fetches the package. Each attempt begins with an empty directory.
+// npmInstall fetches the package, in its tested version by the lock that lies in the
+// directory. Each attempt begins with a new one.
 func (s *stage) npmInstall(ctx context.Context) error {
 	defer s.o.fold("Installing " + s.pkg.String())()
 	return s.retried(ctx, func() error {
@@ -89,9 +88,13 @@ func (s *stage) npmInstall(ctx context.Context) error {
 		}
 		// Whatever a configuration of the machine says: into this directory, with the
 		// parts for this platform, its programs and a lock file.
-		a, err := s.npm(ctx, s.o.Time, "install", s.pkg.String(), "--prefix", s.tree, "--global=false",
+		args := []string{"install", "--prefix", s.tree, "--global=false",
 			"--omit=dev", "--include=optional", "--include=prod", "--package-lock=true", "--ignore-scripts=false", "--bin-links=true",
-			"--install-strategy=hoisted", "--dry-run=false", "--package-lock-only=false", "--save-exact", "--loglevel=notice")
+			"--install-strategy=hoisted", "--dry-run=false", "--package-lock-only=false", "--save-exact", "--loglevel=notice"}
+		if _, ok := pinned(s.pkg); !ok {
+			args = slices.Insert(args, 1, s.pkg.String())
+		}
+		a, err := s.npm(ctx, s.o.Time, args...)
 		if err != nil {
 			return err
 		}

@@ -260,6 +260,9 @@ func (s *stage) makeTree() error {
 	if err == nil {
 		s.root, err = os.OpenRoot(made)
 	}
+	if _, ok := pinned(s.pkg); ok && err == nil {
+		err = s.writeProject()
+	}
 	if err == nil {
 		err = os.Rename(made, s.tree)
 	}
