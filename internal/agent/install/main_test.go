@@ -55,7 +55,8 @@ install)
 	ln -s ../$name/$bin node_modules/.bin/tool
 	printf '{"name":"%s","version":"%s","bin":{"%s":"%s"},"scripts":{"postinstall":"node install.cjs"}}\n' "$name" "$version" "$tool" "$bin" >node_modules/$name/package.json
 	[ -f package-lock.json ] || printf '{"lockfileVersion":3,"packages":{"":{},"node_modules/%s":{"version":"%s","integrity":"sha512-%s=="},"node_modules/dep":{"version":"1.0.0","integrity":"sha512-dep=="}}}\n' "$name" "$version" "$version" >package-lock.json
-	mkdir -p "$npm_config_cache" && echo cached >"$npm_config_cache/x"
+	[ -f "$npm_config_cache/_cacache/x" ] && echo "npm notice from the cache"
+	mkdir -p "$npm_config_cache/_cacache" && echo cached >"$npm_config_cache/_cacache/x"
 	[ -f "$FAKE/after" ] && . "$FAKE/after" ;;
 esac
 exit 0
