@@ -1,17 +1,30 @@
 package install
 
 import (
-	"embed"
+	"archive/zip"
+	"bytes"
+	_ "embed"
 	"encoding/json"
+	"io/fs"
 	"path"
 )
 
-// locks holds a project of npm for each agent, as `npm install --package-lock-only`
-// wrote it: the tested version and all that it needs, with checksums. npm installs
-// from it what it names, compares it, and asks the registry only for what it lacks.
+// locks holds the directory of the same name: a project of npm for each agent, as
+// `npm install --package-lock-only` wrote it, with the tested version and all that it
+// needs, by checksum. npm installs what it names, compares it, and asks the registry only
+// for what it lacks.
 //
-//go:embed locks
-var locks embed.FS
+//go:embed locks.zip
+var locks []byte
+
+// readLock reads a file of an agent's project.
+func readLock(program, name string) ([]byte, error) {
+	files, err := zip.NewReader(bytes.NewReader(locks), int64(len(locks)))
+	if err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(files, path.Join(program, name))
+}
 
 // projectFiles are what npm reads of a project.
 var projectFiles = []string{"package.json", "package-lock.json"}
@@ -51,7 +64,7 @@ func (e *engines) UnmarshalJSON(data []byte) error {
 // pinned is the lock of a package in the version that was tested; ok is false for
 // any other.
 func pinned(p Package) (lock packageLock, ok bool) {
-	data, err := locks.ReadFile(path.Join("locks", p.Program, "package-lock.json"))
+	data, err := readLock(p.Program, "package-lock.json")
 	if err != nil || json.Unmarshal(data, &lock) != nil {
 		return packageLock{}, false
 	}
@@ -67,7 +80,7 @@ func (l packageLock) metadata(p Package) metadata {
 // writeProject writes what npm installs from into an open tree, for the agent's user.
 func (s *stage) writeProject() error {
 	for _, name := range projectFiles {
-		data, err := locks.ReadFile(path.Join("locks", s.pkg.Program, name))
+		data, err := readLock(s.pkg.Program, name)
 		if err == nil {
 			err = s.root.WriteFile(name, data, 0o644)
 		}
