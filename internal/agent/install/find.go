@@ -112,11 +112,14 @@ func whole(root string, p Package) (Installed, error) {
 	case !info.IsDir():
 		return Installed{}, errors.New("it is no directory")
 	}
-	files, bytes, err := measure(dir)
-	if err != nil {
-		return Installed{}, err
-	}
 	s, err := readStamp(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Installed{}, errors.New("it is not whole")
+	}
+	files, bytes, ours := measure(dir)
+	if ours != nil {
+		return Installed{}, ours
+	}
 	if err != nil || s.Package != p.Name || s.Version != p.Version || s.Platform != platform() || !strings.HasPrefix(s.Integrity, "sha512-") || files < s.Files || bytes < s.Bytes {
 		return Installed{}, errors.New("it is not whole, or of another machine")
 	}

@@ -157,6 +157,55 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
+// Of an installation of which the tarballs alone are left, as a cache may keep them,
+// nothing is fetched that is in them. A link in their place opens nothing.
+func TestTarballs(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.write("install", "ls -R $npm_config_cache >$FAKE/log/cache\n")
+	in := l.mustInstall(tool)
+	victim := filepath.Join(l.dir, "victim")
+	if err := os.MkdirAll(victim, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(victim, "precious"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, want string
+		link       bool
+	}{
+		{"tarballs", "x", false},
+		{"a link out of all installations", "", true},
+	} {
+		entries, err := os.ReadDir(in.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() == "npm-cache" && !test.link {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(in.Dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.link {
+			if err := os.Symlink(victim, filepath.Join(in.Dir, "npm-cache")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again := l.mustInstall(tool); !again.Fresh {
+			t.Errorf("%s: Install() = %+v, want a new one", test.name, again)
+		}
+		l.heard("is not used, but unpacked and checked anew: it is not whole")
+		words := strings.Fields(l.read("log/cache"))
+		if got := slices.Contains(words, "x"); got != (test.want == "x") || slices.Contains(words, "precious") {
+			t.Errorf("%s: npm's cache holds %q", test.name, words)
+		}
+	}
+}
+
 // Without root, what others could write is taken from them.
 func TestLoose(t *testing.T) {
 	t.Parallel()
