@@ -373,7 +373,7 @@ func meaning(code string, p Package) (advice string, passes bool) {
 		"EIDLETIMEOUT", "ERR_SOCKET_TIMEOUT", "ERR_SOCKET_CONNECTION_TIMEOUT", "ERR_STREAM_PREMATURE_CLOSE", "UND_ERR_SOCKET", "UND_ERR_CONNECT_TIMEOUT":
 		return "the registry cannot be reached; does this machine reach the network, and are HTTPS_PROXY and npm_config_registry right?", true
 	case "E408", "E429", "E500", "E502", "E503", "E504", "E520", "E521", "E522", "E524":
-		return "the registry is in trouble", true
+		return "the registry is in trouble; run again later, or name a mirror in npm_config_registry", true
 	case "EINTEGRITY", "Z_BUF_ERROR", "Z_DATA_ERROR", "TAR_BAD_ARCHIVE", "EBADSIZE":
 		return "what arrived is not what the registry promised (its checksum differs, or it was cut short); does a proxy change it?", true
 	case "E401", "E403", "ENEEDAUTH", "EOTP":
