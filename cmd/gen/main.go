@@ -85,6 +85,9 @@ func generate(root string) (map[string]string, error) {
 	if written[reportSchemaFile], err = reportSchema(root); err != nil {
 		return nil, err
 	}
+	if written[locksFile], err = packLocks(root); err != nil {
+		return nil, err
+	}
 	for name, text := range written {
 		if old, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(old) != text { // #nosec G304 -- of this repository
 			stale[name] = text

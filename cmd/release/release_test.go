@@ -313,6 +313,24 @@ func TestVerifyFindsAFlippedByte(t *testing.T) {
 	}
 }
 
+// An image that the registry does not have is named with its digest.
+func TestVerifyUnknownDigest(t *testing.T) {
+	t.Parallel()
+	r := makeRelease(t)
+	rel, err := r.sealed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, _, _ := strings.Cut(rel.Images["full"], "@")
+	unknown := repository + "@sha256:" + strings.Repeat("0", 64)
+	if err := r.record([]string{"full=" + unknown}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.verify(t.Context()); !says(err, strings.Repeat("0", 64)) || !says(err, "MANIFEST_UNKNOWN") {
+		t.Errorf("verify() = %v, want the digest that is unknown", err)
+	}
+}
+
 // The tree that users check out is the one that was tested, but for the image's
 // line and release.json.
 func TestTreeDiffersInTheImageAlone(t *testing.T) {

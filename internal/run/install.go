@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
@@ -150,11 +152,16 @@ func npmVariables(environ []string, reach *network) []string {
 	})
 }
 
-// agentsFolder is where installed CLIs are kept from run to run: below the
-// step's HOME, which a workflow can cache, or the user's cache folder. In a container
-// locally the HOME of root is closed to the agent: there it is /var/cache.
+// agentsFolder is where installed CLIs are kept from run to run: below the user's
+// cache directory, or the runner's tool cache where there is one (a container has
+// one only if it is mounted), else below the step's HOME, which a workflow can
+// cache. In a container locally the HOME of root is closed to the agent: there it
+// is /var/cache.
 func (s *sandboxed) agentsFolder() (string, error) {
 	base := s.getenv("XDG_CACHE_HOME")
+	if tools := s.getenv("RUNNER_TOOL_CACHE"); base == "" && usable(tools) {
+		base = tools
+	}
 	if home := s.getenv("HOME"); base == "" && home != "" {
 		base = filepath.Join(home, ".cache")
 		if !s.identity.IsZero() && closed(home) {
@@ -166,6 +173,15 @@ func (s *sandboxed) agentsFolder() (string, error) {
 		return "", errors.New("there is no directory to install it in: set HOME or XDG_CACHE_HOME to a directory outside of the workspace, which the agent can write")
 	}
 	return dir, nil
+}
+
+// usable reports whether a tool cache is there, and can be written or holds agents.
+func usable(tools string) bool {
+	if !filepath.IsAbs(tools) {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(tools, "ralph", "agents"))
+	return err == nil || unix.Access(tools, unix.W_OK|unix.X_OK) == nil
 }
 
 // closed says that only its owner and group may enter a folder.

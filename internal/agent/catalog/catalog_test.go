@@ -1,6 +1,9 @@
 package catalog_test
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -58,5 +61,32 @@ func TestRows(t *testing.T) {
 	}
 	if a := catalog.Of("nobody"); a.Name != "" || a.Own() {
 		t.Errorf("Of(nobody) = %+v, want nothing", a)
+	}
+}
+
+// Each CLI has a lock of its tested version, with checksums for Linux on amd64.
+func TestLocks(t *testing.T) {
+	t.Parallel()
+	for _, a := range catalog.All() {
+		if a.Own() {
+			continue
+		}
+		path := filepath.Join("..", "install", "locks", a.Program)
+		data, err := os.ReadFile(filepath.Join(path, "package-lock.json"))
+		var lock struct {
+			Packages map[string]struct{ Version, Resolved, Integrity string }
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &lock)
+		}
+		if got := lock.Packages["node_modules/"+a.Package].Version; err != nil || got != a.Version {
+			t.Errorf("the lock of %s has version %q, %v, want %s: run npm install --package-lock-only --ignore-scripts --save-exact --prefix internal/agent/install/locks/%s %s@%s", a.Name, got, err, a.Version, a.Program, a.Package, a.Version)
+		}
+		delete(lock.Packages, "")
+		for name, p := range lock.Packages {
+			if !strings.HasPrefix(p.Integrity, "sha512-") || !strings.HasPrefix(p.Resolved, "https://registry.npmjs.org/") {
+				t.Errorf("%s of %s comes from %q with the checksum %q", name, a.Name, p.Resolved, p.Integrity)
+			}
+		}
 	}
 }

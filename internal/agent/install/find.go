@@ -1,9 +1,12 @@
 package install
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,6 +24,7 @@ const (
 	stampName  = "ralph-install.json"
 	stampLimit = 64 << 10 // bytes
 	binFolder  = "bin"
+	tarballs   = "npm-cache" // npm's cache, in which it finds what it fetched by checksum
 )
 
 // stamp is written last, by us: a directory without it is not whole.
@@ -30,22 +34,26 @@ type stamp struct {
 	Program   string    `json:"program"`
 	Integrity string    `json:"integrity"`
 	Platform  string    `json:"platform"` // GOOS/GOARCH
-	Files     int       `json:"files"`    // but for the stamp
+	Files     int       `json:"files"`    // as measure counts them
 	Bytes     int64     `json:"bytes"`
+	Tree      string    `json:"tree"` // see digest
 	Installed time.Time `json:"installed"`
 }
 
-// Find looks for a whole installation, one that a cache restored included. A
-// version that is not exact finds the newest one. It changes nothing. What is
-// broken, partial, of another platform or not ours counts as not found; the error
-// is for a root that cannot be read.
+// errNone: there is no installation.
+var errNone = errors.New("not installed")
+
+// Find looks for a whole installation that nobody but root and us could have
+// changed. A version that is not exact finds the newest one. It changes nothing,
+// and does not read the files. What is broken, partial, of another platform or not
+// ours counts as not found; the error is for a root that cannot be read.
 func Find(root string, p Package) (Installed, bool, error) {
 	if err := p.check(); err != nil {
 		return Installed{}, false, err
 	}
 	if exactForm.MatchString(p.Version) {
-		in, ok := whole(root, p)
-		return in, ok, nil
+		in, err := whole(root, p)
+		return in, err == nil, nil
 	}
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +67,7 @@ func Find(root string, p Package) (Installed, bool, error) {
 		if !ours || !exactForm.MatchString(version) || best.Dir != "" && compare(version, best.Version) <= 0 {
 			continue
 		}
-		if in, ok := whole(root, Package{p.Name, p.Program, version}); ok {
+		if in, err := whole(root, Package{p.Name, p.Program, version}); err == nil {
 			best = in
 		}
 	}
@@ -91,29 +99,54 @@ func (p Package) folder(version string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
 }
 
-// whole says whether the directory of an exact version holds all that its stamp
-// speaks of.
-func whole(root string, p Package) (Installed, bool) {
+// whole is the installation of an exact version, if its directory holds all that its
+// stamp speaks of and nobody else could have changed it. The error is errNone, or
+// says why it is not used.
+func whole(root string, p Package) (Installed, error) {
 	dir := filepath.Join(root, p.folder(p.Version))
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return Installed{}, false
+	switch info, err := os.Lstat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return Installed{}, errNone
+	case err != nil:
+		return Installed{}, err
+	case !info.IsDir():
+		return Installed{}, errors.New("it is no directory")
 	}
 	s, err := readStamp(dir)
-	if err != nil || s.Package != p.Name || s.Version != p.Version || s.Platform != platform() || !strings.HasPrefix(s.Integrity, "sha512-") {
-		return Installed{}, false
+	if errors.Is(err, fs.ErrNotExist) {
+		return Installed{}, errors.New("it is not whole")
+	}
+	files, bytes, ours := measure(dir)
+	if ours != nil {
+		return Installed{}, ours
+	}
+	if err != nil || s.Package != p.Name || s.Version != p.Version || s.Platform != platform() || !strings.HasPrefix(s.Integrity, "sha512-") || files < s.Files || bytes < s.Bytes {
+		return Installed{}, errors.New("it is not whole, or of another machine")
 	}
 	program, err := programIn(dir, p)
 	if err != nil {
-		return Installed{}, false
-	}
-	files, bytes, err := measure(dir)
-	if err != nil || files < s.Files || bytes < s.Bytes { // more: a CLI may keep something beside itself
-		return Installed{}, false
+		return Installed{}, err
 	}
 	return Installed{
 		Dir: dir, Bin: filepath.Join(dir, binFolder), Program: program,
-		Version: p.Version, Integrity: s.Integrity, Files: files, Bytes: bytes,
-	}, true
+		Version: p.Version, Integrity: s.Integrity, Files: files, Bytes: bytes, tree: s.Tree,
+	}, nil
+}
+
+// unchanged is the installation of whole, if its files are what they were when it was
+// stamped.
+func unchanged(root string, p Package) (Installed, error) {
+	in, err := whole(root, p)
+	if err != nil {
+		return in, err
+	}
+	switch tree, err := digest(in.Dir); {
+	case err != nil:
+		return Installed{}, err
+	case tree != in.tree:
+		return Installed{}, errors.New("its files are not what they were when it was installed")
+	}
+	return in, nil
 }
 
 // programIn is the path of the program, which leads to a file of the
@@ -142,20 +175,22 @@ func programIn(dir string, p Package) (string, error) {
 }
 
 // measure counts files and links, and the bytes of files, of one with several
-// names once. The stamp does not count.
+// names once. The stamp and the tarballs do not count. The error names what somebody
+// else than root and us owns or may write.
 func measure(dir string) (files int, bytes int64, err error) {
-	own := filepath.Join(dir, stampName)
 	seen := map[uint64]bool{} // by inode: an installation is on one file system
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path == own {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
+	err = walk(dir, func(path string, info fs.FileInfo) error {
+		st, ok := info.Sys().(*syscall.Stat_t)
+		switch {
+		case ok && st.Uid != 0 && int(st.Uid) != os.Geteuid():
+			return fmt.Errorf("%s belongs to the user %d, who could have changed it", path, st.Uid)
+		case info.Mode()&fs.ModeSymlink == 0 && info.Mode()&0o022 != 0:
+			return fmt.Errorf("%s may be written by others (%v), who could have changed it", path, info.Mode())
+		case info.IsDir() || path == filepath.Join(dir, stampName):
+			return nil
 		}
 		files++
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
+		if ok && st.Nlink > 1 {
 			if seen[st.Ino] {
 				return nil
 			}
@@ -167,6 +202,61 @@ func measure(dir string) (files int, bytes int64, err error) {
 		return nil
 	})
 	return files, bytes, err
+}
+
+// digest is a checksum of all names, contents, links and rights to execute in a
+// directory, but for the stamp and the tarballs.
+func digest(dir string) (string, error) {
+	sums := map[uint64]string{} // by inode
+	all := sha256.New()
+	err := walk(dir, func(path string, info fs.FileInfo) (err error) {
+		if path == filepath.Join(dir, stampName) {
+			return nil
+		}
+		content := ""
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+		case info.Mode().IsRegular():
+			st, ok := info.Sys().(*syscall.Stat_t)
+			if ok && sums[st.Ino] != "" {
+				content = sums[st.Ino]
+			} else if content, err = fileSum(path); ok {
+				sums[st.Ino] = content
+			}
+		}
+		fmt.Fprintf(all, "%q %v %t %q\n", strings.TrimPrefix(path, dir), info.Mode().Type(), info.Mode()&0o100 != 0, content)
+		return err
+	})
+	return hex.EncodeToString(all.Sum(nil)), err
+}
+
+func fileSum(path string) (string, error) {
+	f, err := os.OpenFile(path, openFlags, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// walk visits an installation in the order of names, but for the tarballs.
+func walk(dir string, visit func(path string, info fs.FileInfo) error) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if path == filepath.Join(dir, tarballs) {
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return visit(path, info)
+	})
 }
 
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
@@ -188,6 +278,9 @@ func writeStamp(root *os.Root, dir string, p Package, integrity string) error {
 	}
 	var err error
 	if s.Files, s.Bytes, err = measure(dir); err != nil {
+		return err
+	}
+	if s.Tree, err = digest(dir); err != nil {
 		return err
 	}
 	data, err := json.MarshalIndent(s, "", "  ")

@@ -69,6 +69,8 @@ type Installed struct {
 	Files     int    // below Dir, links included
 	Bytes     int64  // of the files
 	Fresh     bool   // it was installed just now
+
+	tree string // see digest
 }
 
 const (
@@ -101,12 +103,14 @@ func (p Package) check() error {
 
 // Install returns the installation of p, which it makes when there is no whole
 // one. A tag is looked up at the registry each time; when that cannot be asked,
-// the newest installed version is used, and that is said. Several processes may
-// install the same at a time.
+// the newest installed version is used, and that is said. Of several processes that
+// want the same, one installs it and the others wait.
 //
-// As root, the installation becomes root's and unwritable for everybody else, one
-// that was found too: an agent must not be able to change what the next run
-// starts. Without root, Say names what others could change.
+// The installation becomes root's, or ours without root, and unwritable for everybody
+// else: an agent must not be able to change what the next run starts. One that
+// somebody else could have changed, as a cache restores it, or whose files are not
+// what they were, is made anew; npm compares the tarballs that were kept in it with
+// their checksums, and fetches only what is missing.
 //
 // An error that npm reported is a *Failure.
 func Install(ctx context.Context, o Options, p Package) (Installed, error) {
@@ -130,6 +134,18 @@ func Install(ctx context.Context, o Options, p Package) (Installed, error) {
 }
 
 func (o Options) install(ctx context.Context, p Package) (Installed, error) {
+	for {
+		in, err := o.attempt(ctx, p)
+		if !errors.Is(err, errBusy) {
+			return in, err
+		}
+		if err := o.await(ctx, p); err != nil {
+			return Installed{}, err
+		}
+	}
+}
+
+func (o Options) attempt(ctx context.Context, p Package) (Installed, error) {
 	exact := exactForm.MatchString(p.Version)
 	if exact {
 		if in, ok, err := o.found(p); err != nil || ok {
@@ -138,7 +154,7 @@ func (o Options) install(ctx context.Context, p Package) (Installed, error) {
 	}
 	s, meta, err := o.ask(ctx, p)
 	if err != nil {
-		if exact || ctx.Err() != nil {
+		if exact || ctx.Err() != nil || errors.Is(err, errBusy) {
 			return Installed{}, err
 		}
 		newest, ok, findErr := o.found(p)

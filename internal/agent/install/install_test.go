@@ -136,7 +136,8 @@ func TestTakenOver(t *testing.T) {
 		}
 	}
 	check()
-	// A cache was restored by the runner's user.
+	// A cache was restored by the runner's user: what it says is not believed, and what
+	// it kept is compared again.
 	for _, path := range []string{l.o.Root, in.Dir, filepath.Join(in.Dir, "bin"), filepath.Join(in.Dir, "node_modules/@acme/tool/bin/tool.exe")} {
 		if err := os.Chown(path, 1001, 1001); err != nil {
 			t.Fatal(err)
@@ -145,12 +146,63 @@ func TestTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if again := l.mustInstall(tool); again.Fresh {
-		t.Error("a cached tree was installed anew")
+	l.log.Reset()
+	if again := l.mustInstall(tool); !again.Fresh || !strings.Contains(l.log.String(), "from the cache") {
+		t.Errorf("Install() = %+v, want a new one from the tarballs that were kept:\n%s", again, l.log.String())
 	}
+	l.heard("is not used, but unpacked and checked anew: " + in.Dir + " belongs to the user 1001, who could have changed it")
 	check()
 	if info, err := os.Stat("/etc/passwd"); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("/etc/passwd: %v, %v: a link was followed", info.Mode(), err)
+	}
+}
+
+// Of an installation of which the tarballs alone are left, as a cache may keep them,
+// nothing is fetched that is in them. A link in their place opens nothing.
+func TestTarballs(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.write("install", "ls -R $npm_config_cache >$FAKE/log/cache\n")
+	in := l.mustInstall(tool)
+	victim := filepath.Join(l.dir, "victim")
+	if err := os.MkdirAll(victim, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(victim, "precious"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, want string
+		link       bool
+	}{
+		{"tarballs", "x", false},
+		{"a link out of all installations", "", true},
+	} {
+		entries, err := os.ReadDir(in.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() == "npm-cache" && !test.link {
+				continue
+			}
+			if err := os.RemoveAll(filepath.Join(in.Dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if test.link {
+			if err := os.Symlink(victim, filepath.Join(in.Dir, "npm-cache")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again := l.mustInstall(tool); !again.Fresh {
+			t.Errorf("%s: Install() = %+v, want a new one", test.name, again)
+		}
+		l.heard("is not used, but unpacked and checked anew: it is not whole")
+		words := strings.Fields(l.read("log/cache"))
+		if got := slices.Contains(words, "x"); got != (test.want == "x") || slices.Contains(words, "precious") {
+			t.Errorf("%s: npm's cache holds %q", test.name, words)
+		}
 	}
 }
 
@@ -181,10 +233,19 @@ func TestLoose(t *testing.T) {
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(dir string) error{
-		"no stamp":            func(dir string) error { return os.Remove(filepath.Join(dir, "ralph-install.json")) },
-		"stamp cut":           func(dir string) error { return os.Truncate(filepath.Join(dir, "ralph-install.json"), 20) },
-		"other platform":      func(dir string) error { return replace(filepath.Join(dir, "ralph-install.json"), "linux/", "plan9/") },
-		"a file is gone":      func(dir string) error { return os.Remove(filepath.Join(dir, "node_modules/dep/package.json")) },
+		"no stamp":       func(dir string) error { return os.Remove(filepath.Join(dir, "ralph-install.json")) },
+		"stamp cut":      func(dir string) error { return os.Truncate(filepath.Join(dir, "ralph-install.json"), 20) },
+		"other platform": func(dir string) error { return replace(filepath.Join(dir, "ralph-install.json"), "linux/", "plan9/") },
+		"a file is gone": func(dir string) error { return os.Remove(filepath.Join(dir, "node_modules/dep/package.json")) },
+		"a file is another": func(dir string) error {
+			return replace(filepath.Join(dir, "node_modules/@acme/tool/bin/tool.exe"), "Tool", "Toll")
+		},
+		"a file may not run": func(dir string) error {
+			return os.Chmod(filepath.Join(dir, "node_modules/@acme/tool/package.json"), 0o755)
+		},
+		"a file more": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "node_modules/dep/index.js"), nil, 0o644)
+		},
 		"a file is cut":       func(dir string) error { return os.Truncate(filepath.Join(dir, "package-lock.json"), 3) },
 		"the program is gone": func(dir string) error { return os.RemoveAll(filepath.Join(dir, "node_modules/@acme/tool/bin")) },
 		"it leads out": func(dir string) error {
@@ -201,7 +262,8 @@ func TestBroken(t *testing.T) {
 			if err := breakIt(in.Dir); err != nil {
 				t.Fatal(err)
 			}
-			if found, ok, err := install.Find(l.o.Root, tool); ok || err != nil {
+			readable := name == "a file is another" || name == "a file may not run" || name == "a file more" // only who reads them all sees it
+			if found, ok, err := install.Find(l.o.Root, tool); ok != readable || err != nil {
 				t.Errorf("Find() = %+v, %v, %v, want none", found, ok, err)
 			}
 			if err := os.MkdirAll(filepath.Join(l.o.Root, ".stage-dead/work/tree"), 0o755); err != nil {
@@ -225,8 +287,8 @@ func replace(path, from, to string) error {
 	return os.WriteFile(path, []byte(strings.ReplaceAll(string(data), from, to)), 0o644)
 }
 
-// Two at a time both get a whole installation.
-func TestTwoAtOnce(t *testing.T) {
+// Several at a time all get the whole installation that one of them makes.
+func TestSeveralAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	l.o.Log = nil
@@ -240,6 +302,9 @@ func TestTwoAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+	if l.calls("npm install") != 1 {
+		t.Errorf("npm was called:\n%s", l.read("log/calls"))
+	}
 	if got := l.entries(); got != ".lock acme+tool@1.2.3" {
 		t.Errorf("the root holds %s", got)
 	}

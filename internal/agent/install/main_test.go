@@ -18,7 +18,7 @@ import (
 )
 
 // fakeNpm is an npm whose registry has @acme/tool in 1.2.3 (latest), 1.10.0 and
-// 2.0.0-beta.1. What it does is noted in $FAKE/calls, which npm may write;
+// 2.0.0-beta.1, and installs the project that it finds. What it does is noted in $FAKE/calls, which npm may write;
 // $FAKE/view1 is shell code that the first `npm view` runs before it answers,
 // $FAKE/install2 the second `npm install`, and so on; before is for all installs.
 const fakeNpm = `#!/bin/sh
@@ -30,6 +30,8 @@ n=$(grep -c " npm $1 " "$calls")
 version=${2##*@}
 case $version in latest) version=1.2.3 ;; esac
 name=@acme/tool
+tool=tool
+[ -f package.json ] && name=@openai/codex version=0.169.0 tool=codex
 engines='{"node":">=20"}' bin=bin/tool.exe
 [ -f "$FAKE/$1" ] && . "$FAKE/$1"
 [ -f "$FAKE/$1$n" ] && . "$FAKE/$1$n"
@@ -43,9 +45,10 @@ install)
 	printf '#!/bin/sh\n[ "$1" = --version ] && echo "%s (Tool)"\n' "$version" >node_modules/$name/$bin
 	chmod 775 node_modules/$name/$bin
 	ln -s ../$name/$bin node_modules/.bin/tool
-	printf '{"name":"%s","version":"%s","bin":{"tool":"%s"},"scripts":{"postinstall":"node install.cjs"}}\n' "$name" "$version" "$bin" >node_modules/$name/package.json
-	printf '{"lockfileVersion":3,"packages":{"":{},"node_modules/%s":{"version":"%s","integrity":"sha512-%s=="},"node_modules/dep":{"version":"1.0.0","integrity":"sha512-dep=="}}}\n' "$name" "$version" "$version" >package-lock.json
-	mkdir -p "$npm_config_cache" && echo cached >"$npm_config_cache/x"
+	printf '{"name":"%s","version":"%s","bin":{"%s":"%s"},"scripts":{"postinstall":"node install.cjs"}}\n' "$name" "$version" "$tool" "$bin" >node_modules/$name/package.json
+	[ -f package-lock.json ] || printf '{"lockfileVersion":3,"packages":{"":{},"node_modules/%s":{"version":"%s","integrity":"sha512-%s=="},"node_modules/dep":{"version":"1.0.0","integrity":"sha512-dep=="}}}\n' "$name" "$version" "$version" >package-lock.json
+	[ -f "$npm_config_cache/_cacache/x" ] && echo "npm notice from the cache"
+	mkdir -p "$npm_config_cache/_cacache" && echo cached >"$npm_config_cache/_cacache/x"
 	[ -f "$FAKE/after" ] && . "$FAKE/after" ;;
 esac
 exit 0

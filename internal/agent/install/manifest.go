@@ -120,20 +120,8 @@ func installScript(root *os.Root, p Package) (file string, ok bool) {
 	return "", false
 }
 
-// locked is one entry of a package-lock.json. npm writes the checksum the
-// registry promised beside each package that it fetched and compared:
-//
-//	"packages": {"node_modules/NAME": {"version": "1.2.3", "integrity": "sha512-..."}}
-//
-// Format: https://docs.npmjs.com/cli/v11/configuring-npm/package-lock-json
-type locked struct {
-	Version   string `json:"version"`
-	Integrity string `json:"integrity"`
-	InBundle  bool   `json:"inBundle"` // it came inside of another package, whose checksum holds for it
-}
-
 // lockedIntegrity is npm's checksum of the package. The error says which package
-// has none: it did not come from a registry that vouches for it.
+// has none, so that no registry vouches for it, or another than the tested one.
 func lockedIntegrity(root *os.Root, p Package) (string, error) {
 	f, err := root.OpenFile("package-lock.json", openFlags, 0)
 	data, err := bounded(f, err, lockLimit)
@@ -142,15 +130,18 @@ func lockedIntegrity(root *os.Root, p Package) (string, error) {
 	} else if err != nil {
 		return "", fmt.Errorf("%s: %w", p, err)
 	}
-	var lock struct {
-		Packages map[string]locked `json:"packages"`
-	}
+	var lock packageLock
 	if err := json.Unmarshal(data, &lock); err != nil {
 		return "", fmt.Errorf("%s: package-lock.json cannot be read: %w", p, err)
 	}
+	tested, _ := pinned(p)
 	for _, name := range slices.Sorted(maps.Keys(lock.Packages)) {
-		if e := lock.Packages[name]; name != "" && !e.InBundle && !strings.HasPrefix(e.Integrity, "sha512-") {
+		e := lock.Packages[name]
+		if name != "" && !e.InBundle && !strings.HasPrefix(e.Integrity, "sha512-") {
 			return "", fmt.Errorf("%s: no sha512 checksum for %.200q in npm's lock file, so it is not used; the registry has to name one", p, name)
+		}
+		if want, ok := tested.Packages[name]; ok && e.Integrity != want.Integrity {
+			return "", fmt.Errorf("%s: %.200q that was installed has the checksum %.200s, and the one that was tested has %s", p, name, e.Integrity, want.Integrity)
 		}
 	}
 	top, ok := lock.Packages["node_modules/"+p.Name]

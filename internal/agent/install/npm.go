@@ -30,13 +30,14 @@ const (
 
 // metadata is what the registry says of a version.
 type metadata struct {
-	Version   string            `json:"version"`
-	Engines   map[string]string `json:"-"`
-	Integrity string            `json:"dist.integrity"`
-	Bin       programs          `json:"bin"`
+	Version   string   `json:"version"`
+	Engines   engines  `json:"engines"`
+	Integrity string   `json:"dist.integrity"`
+	Bin       programs `json:"bin"`
 }
 
-// prepare looks for npm, starts the sandbox and asks the registry.
+// prepare looks for npm, starts the sandbox and asks the registry, unless the version
+// was tested: what the registry would say is known.
 func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	for _, program := range []string{"npm", "node"} {
 		path, err := proc.LookPath(program, s.o.Env)
@@ -51,6 +52,9 @@ func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	}
 	if err := s.start(ctx); err != nil {
 		return metadata{}, err
+	}
+	if lock, ok := pinned(s.pkg); ok {
+		return lock.metadata(s.pkg), nil
 	}
 	var m metadata
 	err := s.retried(ctx, func() (err error) {
@@ -68,19 +72,14 @@ func (s *stage) view(ctx context.Context) (m metadata, err error) {
 	if err != nil {
 		return m, err
 	}
-	var engines struct {
-		Engines map[string]string `json:"engines"` // old packages have a list
-	}
 	if err := json.Unmarshal([]byte(a.stdout), &m); err != nil || !exactForm.MatchString(m.Version) || len(m.Version) > 64 {
 		return m, fmt.Errorf("npm view %s gave no version: %.200q", s.pkg, a.stdout)
-	}
-	if json.Unmarshal([]byte(a.stdout), &engines) == nil {
-		m.Engines = engines.Engines
 	}
 	return m, nil
 }
 
-// npmInstall fetches the package. Each attempt begins with an empty directory.
+// npmInstall fetches the package, in its tested version by the lock that lies in the
+// directory. Each attempt begins with a new one.
 func (s *stage) npmInstall(ctx context.Context) error {
 	defer s.o.fold("Installing " + s.pkg.String())()
 	return s.retried(ctx, func() error {
@@ -89,9 +88,13 @@ func (s *stage) npmInstall(ctx context.Context) error {
 		}
 		// Whatever a configuration of the machine says: into this directory, with the
 		// parts for this platform, its programs and a lock file.
-		a, err := s.npm(ctx, s.o.Time, "install", s.pkg.String(), "--prefix", s.tree, "--global=false",
+		args := []string{"install", "--prefix", s.tree, "--global=false",
 			"--omit=dev", "--include=optional", "--include=prod", "--package-lock=true", "--ignore-scripts=false", "--bin-links=true",
-			"--install-strategy=hoisted", "--dry-run=false", "--package-lock-only=false", "--save-exact", "--loglevel=notice")
+			"--install-strategy=hoisted", "--dry-run=false", "--package-lock-only=false", "--save-exact", "--loglevel=notice"}
+		if _, ok := pinned(s.pkg); !ok {
+			args = slices.Insert(args, 1, s.pkg.String())
+		}
+		a, err := s.npm(ctx, s.o.Time, args...)
 		if err != nil {
 			return err
 		}
@@ -370,7 +373,7 @@ func meaning(code string, p Package) (advice string, passes bool) {
 		"EIDLETIMEOUT", "ERR_SOCKET_TIMEOUT", "ERR_SOCKET_CONNECTION_TIMEOUT", "ERR_STREAM_PREMATURE_CLOSE", "UND_ERR_SOCKET", "UND_ERR_CONNECT_TIMEOUT":
 		return "the registry cannot be reached; does this machine reach the network, and are HTTPS_PROXY and npm_config_registry right?", true
 	case "E408", "E429", "E500", "E502", "E503", "E504", "E520", "E521", "E522", "E524":
-		return "the registry is in trouble", true
+		return "the registry is in trouble; run again later, or name a mirror in npm_config_registry", true
 	case "EINTEGRITY", "Z_BUF_ERROR", "Z_DATA_ERROR", "TAR_BAD_ARCHIVE", "EBADSIZE":
 		return "what arrived is not what the registry promised (its checksum differs, or it was cut short); does a proxy change it?", true
 	case "E401", "E403", "ENEEDAUTH", "EOTP":

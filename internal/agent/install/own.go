@@ -9,79 +9,55 @@ import (
 	"syscall"
 )
 
-// found is a whole installation that is there already, made safe to start.
-// Nothing has to be written for one that is root's or ours: the root may be
-// somebody else's, or read-only.
+// found is an installation that is there already and can be trusted. Nothing has to
+// be written for one that is root's or ours: the root may be somebody else's, or
+// read-only. One that is not trusted is named, and made anew by the caller.
 func (o Options) found(p Package) (in Installed, ok bool, err error) {
-	if in, ok, err = Find(o.Root, p); err != nil || !ok {
-		return in, ok, err
+	if _, err := os.Lstat(o.Root); err != nil {
+		return Installed{}, false, nil //nolint:nilerr // openRoot says what is wrong with it
 	}
-	if os.Geteuid() == 0 {
+	if os.Geteuid() == 0 { // from here on nobody else changes what is in it
 		if err := o.ownRoot(); err != nil {
 			return Installed{}, false, err
 		}
-		if in, ok, err = Find(o.Root, p); err != nil || !ok { // it was perhaps not ours when we looked
-			return in, ok, err
+	}
+	if !exactForm.MatchString(p.Version) {
+		if in, ok, err = Find(o.Root, p); err != nil || !ok {
+			return Installed{}, false, err
 		}
+		p.Version = in.Version
+	}
+	in, err = unchanged(o.Root, p)
+	if err != nil {
+		if !errors.Is(err, errNone) {
+			o.say(fmt.Sprintf("The %s that is in %s is not used, but unpacked and checked anew: %v", p, o.Root, err))
+		}
+		return Installed{}, false, nil
 	}
 	o.tidy()
-	in, err = o.trusted(in)
-	return in, err == nil, err
-}
-
-// trusted makes an installation that was found safe to start, as far as we can,
-// and says what we cannot.
-func (o Options) trusted(in Installed) (Installed, error) {
-	note, err := secure(in.Dir)
-	if err != nil {
-		return Installed{}, fmt.Errorf("make %s ours: %w", in.Dir, err)
-	}
-	if note != "" {
-		o.say(note)
-	}
-	return in, nil
+	return in, true, nil
 }
 
 // secure takes a tree out of other users' hands. Root owns all of it afterwards,
 // and nobody else can write in it; that goes from the top down, so that whatever
 // is looked at can no longer be exchanged. Somebody else takes away the rights of
-// others from their own files; note says what others can still change.
-func secure(dir string) (note string, err error) {
-	root, uid := os.Geteuid() == 0, os.Geteuid()
-	loose, example := 0, ""
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+// others.
+func secure(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		}
-		if root {
-			if err := own(path); !errors.Is(err, syscall.EROFS) {
-				return err
-			}
-			if loose++; example == "" { // for whoever else has this file system, and can write it
-				example = path
-			}
+		case os.Geteuid() == 0:
+			return own(path)
+		case d.Type()&fs.ModeSymlink != 0:
 			return nil
 		}
-		info, err := os.Lstat(path)
-		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-			return err
+		info, err := d.Info()
+		if err == nil && info.Mode()&0o022 != 0 {
+			err = os.Chmod(path, info.Mode().Perm()&^0o022) // #nosec G122 -- whoever could exchange it is who we are
 		}
-		st, ok := info.Sys().(*syscall.Stat_t)
-		theirs := ok && int(st.Uid) != uid && st.Uid != 0
-		if info.Mode()&0o022 != 0 && !theirs {
-			theirs = os.Chmod(path, info.Mode().Perm()&^0o022) != nil // #nosec G122 -- whoever could exchange it is who we are
-		}
-		if theirs {
-			if loose++; example == "" {
-				example = path
-			}
-		}
-		return nil
+		return err
 	})
-	if loose > 0 {
-		note = fmt.Sprintf("Others than we could change %d files of the installed agent, among them %s. Whoever can write there decides what the agent does.", loose, example)
-	}
-	return note, err
 }
 
 // own makes one file root's, readable for all and writable for nobody else.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +20,7 @@ const stagePrefix = ".stage-"
 
 // stage is a directory below the root in which one installation is made:
 //
-//	.stage-XXXX
+//	.stage-PACKAGE+VERSION=XXXX
 //	  lock    held as long as we live
 //	  work    npm's; the only directory that it can write in
 //	    tree  what becomes the installation
@@ -79,7 +80,7 @@ func (o Options) leftovers() (left []*stage, err error) {
 			continue
 		}
 		s := &stage{dir: filepath.Join(o.Root, e.Name())}
-		if lock, err := take(filepath.Join(s.dir, "lock")); err == nil {
+		if lock, err := take(filepath.Join(s.dir, "lock"), 0o600); err == nil {
 			s.lock = lock
 			left = append(left, s)
 		}
@@ -89,7 +90,7 @@ func (o Options) leftovers() (left []*stage, err error) {
 
 // tidy removes leftovers where that can be done at once; nothing depends on it.
 func (o Options) tidy() {
-	lock, err := take(filepath.Join(o.Root, lockName))
+	lock, err := take(filepath.Join(o.Root, lockName), 0o644)
 	if err != nil {
 		return
 	}
@@ -136,15 +137,57 @@ func onlyAgents(root string) error {
 	return err
 }
 
+// errBusy: another process installs the same.
+var errBusy = errors.New("another process installs it")
+
+// stageOf is how the stages of a package's version begin.
+func stageOf(p Package) string {
+	return stagePrefix + strings.ReplaceAll(p.folder(p.Version), "@", "+") + "="
+}
+
+// installing reports whether a living process has a stage for a package's version.
+func (o Options) installing(p Package) bool {
+	entries, _ := os.ReadDir(o.Root)
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		if !strings.HasPrefix(e.Name(), stageOf(p)) {
+			return false
+		}
+		lock, err := take(filepath.Join(o.Root, e.Name(), "lock"), 0o600)
+		if err == nil {
+			_ = lock.Close()
+		}
+		return errors.Is(err, unix.EWOULDBLOCK)
+	})
+}
+
+// await waits until no other process installs the same.
+func (o Options) await(ctx context.Context, p Package) error {
+	o.say(fmt.Sprintf("Another process installs %s; waiting for it.", p))
+	for o.installing(p) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(lockPoll):
+		}
+	}
+	return nil
+}
+
 func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	s := &stage{o: o, pkg: p}
 	err := o.locked(ctx, func() (err error) {
-		if s.dir, err = os.MkdirTemp(o.Root, stagePrefix); err != nil {
+		if o.installing(p) {
+			return errBusy
+		}
+		if s.dir, err = os.MkdirTemp(o.Root, stageOf(p)); err != nil {
 			return err
 		}
-		s.lock, err = take(filepath.Join(s.dir, "lock"))
+		s.lock, err = take(filepath.Join(s.dir, "lock"), 0o600) // npm cannot open it, and so not hold it
 		return err
 	})
+	if errors.Is(err, errBusy) {
+		return nil, err
+	}
 	s.work = filepath.Join(s.dir, "work")
 	s.tree = filepath.Join(s.work, "tree")
 	if err == nil {
@@ -158,6 +201,9 @@ func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	}
 	if err == nil {
 		err = s.makeTree()
+	}
+	if err == nil {
+		err = s.reuseTarballs()
 	}
 	for _, dir := range []string{filepath.Join(s.work, "home"), filepath.Join(s.work, "tmp"), s.work} {
 		if err == nil {
@@ -208,12 +254,12 @@ func (s *stage) remove() {
 }
 
 // place moves the tree to its place. Another process may have been faster; then
-// its installation counts. What is there and not whole makes way.
+// its installation counts. What is there and cannot be used makes way.
 func (s *stage) place(ctx context.Context) (in Installed, err error) {
 	final := filepath.Join(s.o.Root, s.pkg.folder(s.pkg.Version))
 	fresh := true
 	err = s.o.locked(ctx, func() error {
-		if _, ok := whole(s.o.Root, s.pkg); ok {
+		if _, err := unchanged(s.o.Root, s.pkg); err == nil {
 			fresh = false
 			return nil
 		}
@@ -225,14 +271,10 @@ func (s *stage) place(ctx context.Context) (in Installed, err error) {
 	if err != nil {
 		return Installed{}, folderError(s.o.Root, err)
 	}
-	in, ok := whole(s.o.Root, s.pkg)
-	if !ok {
-		return Installed{}, fmt.Errorf("%s was installed into %s and is not whole there", s.pkg, final)
+	if in, err = whole(s.o.Root, s.pkg); err != nil {
+		return Installed{}, fmt.Errorf("%s was installed into %s and cannot be used there: %w", s.pkg, final, err)
 	}
 	in.Fresh = fresh
-	if !fresh {
-		return s.o.trusted(in)
-	}
 	return in, nil
 }
 
@@ -259,6 +301,9 @@ func (s *stage) makeTree() error {
 	}
 	if err == nil {
 		s.root, err = os.OpenRoot(made)
+	}
+	if _, ok := pinned(s.pkg); ok && err == nil {
+		err = s.writeProject()
 	}
 	if err == nil {
 		err = os.Rename(made, s.tree)
@@ -306,9 +351,58 @@ func (s *stage) takeOver() error {
 		err = linkProgram(s.root, s.pkg)
 	}
 	if err == nil {
-		_, err = secure(s.tree)
+		err = s.keepTarballs()
+	}
+	if err == nil {
+		err = secure(s.tree)
 	}
 	return err
+}
+
+// npmCache is where npm keeps its cache below the work directory.
+var npmCache = filepath.Join("cache", "_cacache")
+
+// keepTarballs moves npm's cache into the tree, when nobody else is in the stage any
+// more.
+func (s *stage) keepTarballs() error {
+	work, err := os.OpenRoot(s.work) // it lets no link lead out
+	if err != nil {
+		return err
+	}
+	defer work.Close()
+	if info, err := work.Lstat(npmCache); err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // an npm without it: the next one fetches
+	}
+	if err := s.root.RemoveAll(tarballs); err != nil {
+		return err
+	}
+	return work.Rename(npmCache, filepath.Join(filepath.Base(s.tree), tarballs))
+}
+
+// reuseTarballs gives npm what an installation that is not used has kept, whoever
+// wrote it: npm takes out of it only what has the right checksum. What cannot be copied
+// is fetched.
+func (s *stage) reuseTarballs() error {
+	root, err := os.OpenRoot(s.o.Root) // it lets no link lead out
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	kept, err := root.OpenRoot(filepath.Join(s.pkg.folder(s.pkg.Version), tarballs))
+	if err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	defer kept.Close()
+	cache := filepath.Join(s.work, npmCache)
+	_ = os.CopyFS(cache, kept.FS())
+	return filepath.WalkDir(filepath.Dir(cache), func(path string, _ fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		return s.give(path)
+	})
 }
 
 // bounded reads a file that was opened with openFlags, when it is a regular one
@@ -347,7 +441,7 @@ func (o Options) locked(ctx context.Context, do func() error) error {
 	path := filepath.Join(o.Root, lockName)
 	began, said := time.Now(), false
 	for {
-		f, err := take(path)
+		f, err := take(path, 0o644) // a cache of the folder has to read it
 		if err == nil {
 			defer f.Close()
 			return do()
@@ -369,8 +463,8 @@ func (o Options) locked(ctx context.Context, do func() error) error {
 
 // take opens a file and locks it until it is closed, or this process ends. The
 // error is EWOULDBLOCK when somebody else has locked it.
-func take(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644) // #nosec G302 -- empty, and a cache of the folder has to read it
+func take(path string, mode fs.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, mode)
 	if err != nil {
 		return nil, err
 	}
