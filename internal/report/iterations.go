@@ -178,7 +178,7 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 		return doc.Section{}
 	}
 	g := doc.Grid{Columns: []doc.Column{
-		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
+		{Title: "#", Right: true}, {Title: "time", Right: true}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
 		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
 	}}
 	steps := words.AnyStep(m.Iterations)
