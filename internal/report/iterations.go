@@ -21,7 +21,7 @@ func (m record) table() doc.Section {
 	}
 	shown := newest(m.Iterations, m.rows)
 	g := doc.Grid{Columns: []doc.Column{
-		{Title: "#", Right: true}, {Title: "Result"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
+		{Title: "#", Right: true}, {Title: "Result", Class: "t"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
 		{Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}, {Title: "Files", Class: "w"}, {Title: "Commit", Class: "w"},
 	}}
 	steps, cell := words.AnyStep(m.Iterations), doc.Tight
