@@ -77,8 +77,8 @@ type Grid struct {
 	Total   []Text // the last row; nil: none
 }
 
-// told is the table without the columns for which no row has a value, such as the
-// tokens of a plain script.
+// told is the table without the columns, after the first, for which no row has a value,
+// such as the tokens of a plain script.
 func (g Grid) told() Grid {
 	rows := g.Rows
 	if g.Total != nil { // of rows that are not shown, too
@@ -91,7 +91,7 @@ func (g Grid) told() Grid {
 	}
 	kept := Grid{Rows: make([][]Text, len(g.Rows))}
 	for i, c := range g.Columns {
-		if empty(i) {
+		if i > 0 && empty(i) {
 			continue
 		}
 		kept.Columns = append(kept.Columns, c)
