@@ -81,9 +81,9 @@ type commands struct {
 	Supervise superviseCmd `cmd:"" group:"Work on a task:" help:"Restart a command until its task folder holds a file DONE."`
 	Tasks     tasksCmd     `cmd:"" group:"Work on a task list:" help:"Task lists in which every story is reviewed."`
 
-	Status statusCmd `cmd:"" group:"The last run here:" help:"Tell what it is doing or did."`
-	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print its log, or follow it."`
-	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with it, after a limit, an interrupt or a kill."`
+	Status statusCmd `cmd:"" group:"The last run here:" help:"Show what the last run does or did."`
+	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print or follow the log of the last run."`
+	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with the last run, after a limit, an interrupt or a kill."`
 	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the run of this project."`
 
 	Init       initCmd       `cmd:"" group:"Set up:" help:"Write settings for 'ralph run', or files for 'ralph plan'."`

@@ -25,7 +25,7 @@ func (logsCmd) Help() string {
   ralph logs -f
   ralph logs 3 --guardrails
 
-It prints the log of the last run in this directory, or in one above it within the repository, without what a terminal would obey.`
+The last run is that of this directory, or of one above it within the repository. What a terminal would obey is left out.`
 }
 
 // Run prints it.

@@ -26,8 +26,8 @@ func (resumeCmd) Help() string {
   ralph resume
   ralph resume --max-iterations 5
 
-It goes on with the last run in this directory, after a limit, an interrupt or a kill: the same command, on the same branch, with what
-remains of its iterations, cost, tokens and time, which the first line says. A limit that is used up has to be given again.
+The last run in this directory goes on: the same command, on the same branch, with what remains of its iterations, cost,
+tokens and time, which the first line says. A limit that is used up has to be given again.
 What the run had read from the environment, such as keys, has to be there again.
 
 Exit code: as of the command that is resumed; 2 if there is nothing to go on with.`

@@ -21,8 +21,7 @@ type statusCmd struct {
 
 // Help is shown below the flags.
 func (statusCmd) Help() string {
-	return `It tells what the last run in this directory, or in one above it within the repository, is doing or did. Runs of the
-action are not recorded.
+	return `The last run is that of this directory, or of one above it within the repository. Runs of the action are not recorded.
 
 Exit code: 0 it goes on, or completed; 1 it ended otherwise, or was killed; 2 no run is recorded.`
 }

@@ -124,6 +124,7 @@ type Report struct {
 	Actor       string
 	Publication Publication
 
+	Before    Cost // of the runs that this one goes on with
 	Resumable bool // ralph resume can go on with it
 	Busy      bool // another run goes on there
 }

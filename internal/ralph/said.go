@@ -24,6 +24,8 @@ var (
 	commitTag = lazily(`(?is)<commit>(.*?)</commit>`)
 	changeTag = lazily(`(?is)<change>(.*?)</change>`)
 	markerTag = lazily(`(?is)<promise>.{0,200}?</promise>|<response>.{0,200}?</response>|<verdict>.{0,200}?</verdict>`)
+	saidOpen  = lazily(`(?im)^[ \t]*<(commit|change)>[ \t]*\n?`)
+	saidClose = lazily(`(?im)\n?[ \t]*</(commit|change)>[ \t]*$`)
 	emptyCode = lazily("(?m)^```[a-z]*\\n\\s*```$")
 )
 
@@ -61,6 +63,12 @@ func Words(message string) string {
 		message = tag().ReplaceAllString(message, "")
 	}
 	return strings.TrimSpace(message)
+}
+
+// Labelled is a message, or a part of one, with labels in place of the tags of a commit
+// and a change.
+func Labelled(message string) string {
+	return saidClose().ReplaceAllString(saidOpen().ReplaceAllString(message, "$1: "), "")
 }
 
 // firstBytes is at most the first n bytes of a text, whole characters.

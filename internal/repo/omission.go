@@ -24,7 +24,7 @@ import (
 // leftOut finds the changes that may not be published. Of those that may, the
 // snapshot notes what Git LFS keeps.
 func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change) ([]inspection.Omission, error) {
-	caches := &inspection.Omission{Reason: "a cache, of which the repository holds nothing; name it in .gitignore, or commit it by hand if it belongs there", Aside: true}
+	caches := &inspection.Omission{Reason: "a cache that the repository does not track: add it to .gitignore, or commit it by hand if it belongs there", Aside: true}
 	rules := []struct {
 		*inspection.Omission
 		has func(store.Change) bool

@@ -206,7 +206,7 @@ func (m record) guardrails() (g doc.Grid, left int) {
 		if ran && v.PassedIn > 0 {
 			now, took = fmt.Sprintf("%s in iteration %d, on the same files", said(v), v.PassedIn), doc.Nothing
 		}
-		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(v.Command, m.cell)), doc.Line(was), doc.Line(now), doc.Line(took)})
+		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Bare(v.Command, m.cell)), doc.Line(was), doc.Line(now), doc.Line(took)})
 	}
 	if m.Outcome != "" && len(m.Iterations) > 0 {
 		for _, command := range m.Guardrails {
@@ -215,14 +215,8 @@ func (m record) guardrails() (g doc.Grid, left int) {
 			case len(g.Rows) == checkedRows:
 				left++
 			default:
-				g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Mono(command, m.cell)), doc.Line(doc.Nothing), doc.Line("not run"), doc.Line(doc.Nothing)})
+				g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Bare(command, m.cell)), doc.Line(doc.Nothing), doc.Line("not run"), doc.Line(doc.Nothing)})
 			}
-		}
-	}
-	if len(before) == 0 {
-		g.Columns = slices.Delete(g.Columns, 1, 2)
-		for i := range g.Rows {
-			g.Rows[i] = slices.Delete(g.Rows[i], 1, 2)
 		}
 	}
 	return g, left

@@ -47,6 +47,30 @@ func TestFormatterToTheLetter(t *testing.T) {
 	}
 }
 
+// What an agent says of its commit and its change is shown without our tags, also when its
+// message comes line by line.
+func TestFormatterLabelsWhatTheAgentSays(t *testing.T) {
+	t.Parallel()
+	for _, texts := range [][]string{
+		{"Done.\n<commit>Round up</commit>\n<change>\nRound totals\n\nThey were too low.\n</change>"},
+		{"Done.", "<commit>Round up</commit>", "<change>", "Round totals", "", "They were too low.", "</change>"},
+	} {
+		f := &logs.Formatter{}
+		var got []string
+		for _, text := range texts {
+			got = append(got, f.Lines(ralph.Event{Kind: ralph.EventText, Text: text})...)
+		}
+		all := strings.Join(got, "\n")
+		if strings.Contains(all, ">") || !strings.Contains(all, "Done.\ncommit: Round up\nchange:") || !strings.HasSuffix(all, "They were too low.") {
+			t.Errorf("Lines(%q) =\n%s", texts, all)
+		}
+	}
+	f := &logs.Formatter{}
+	if got := f.Lines(ralph.Event{Kind: ralph.EventText, Text: "I use <commit> tags."}); !slices.Equal(got, []string{"I use <commit> tags."}) {
+		t.Errorf("Lines() = %q, want a tag within a sentence left alone", got)
+	}
+}
+
 func bigTurn() *ralph.Turn {
 	return &ralph.Turn{
 		Duration: 6*time.Minute + 7*time.Second, Tools: 58, ToolErrors: 4, CountsTools: true,

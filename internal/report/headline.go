@@ -33,8 +33,19 @@ func ending(r ralph.Report) string {
 		text = "Blocked{after}: every change was left out"
 	case r.Outcome == ralph.GitFailed && undelivered(r):
 		text = "The SCM tasks failed{after}"
+	case alwaysFailed(r):
+		text += ": the agent failed in every {unit}"
 	}
 	return filled(text, r)
+}
+
+// alwaysFailed reports whether a run came to its limit without a turn that did not fail.
+// Where a command is restarted, each attempt but the last one fails.
+func alwaysFailed(r ralph.Report) bool {
+	if r.Outcome != ralph.MaxIterations && r.Outcome != ralph.Stalled || len(r.Iterations) == 0 || r.Mode == modeSupervise {
+		return false
+	}
+	return !slices.ContainsFunc(r.Iterations, func(it ralph.Iteration) bool { return it.Last().Failure == nil })
 }
 
 // filled puts the facts of a run into the words of its outcome.
@@ -171,6 +182,9 @@ func Advice(r ralph.Report) string {
 	var last ralph.Iteration
 	if n := len(r.Iterations); n > 0 {
 		last = r.Iterations[n-1]
+	}
+	if alwaysFailed(r) {
+		return ralph.AgentFailed.Row().Advice
 	}
 	if more := moreOf(r); more != "" {
 		return "Run ralph resume " + more + " to continue."

@@ -30,6 +30,33 @@ func TestStalledAdvice(t *testing.T) {
 	}
 }
 
+// A limit that was reached because the agent failed each time is no matter of the limit.
+func TestAgentAlwaysFailed(t *testing.T) {
+	t.Parallel()
+	failed, ran := ralph.Turn{Failure: &ralph.Failure{Kind: ralph.FailureCrash}}, ralph.Turn{}
+	for _, tt := range []struct {
+		name string
+		mode string
+		last ralph.Turn
+		want bool
+	}{
+		{"every turn failed", "run", failed, true},
+		{"one did not", "run", ran, false},
+		{"a command is restarted", "supervise", failed, false},
+	} {
+		r := ralph.Report{
+			Outcome: ralph.MaxIterations, Mode: tt.mode, MaxIterations: 2, Resumable: true,
+			Iterations: []ralph.Iteration{{Number: 1, Turns: []ralph.Turn{failed}}, {Number: 2, Turns: []ralph.Turn{tt.last}}},
+		}
+		if got := strings.Contains(report.Headline(r), " limit (2 iterations), not complete: the agent failed in every iteration — "); got != tt.want {
+			t.Errorf("%s: Headline() = %q, says that the agent failed: %v, want %v", tt.name, report.Headline(r), got, tt.want)
+		}
+		if got := strings.Contains(report.Advice(r), "Look at the error of the last turn"); got != tt.want {
+			t.Errorf("%s: Advice() = %q, points at the error: %v, want %v", tt.name, report.Advice(r), got, tt.want)
+		}
+	}
+}
+
 // What the run and each of its iterations note stands in the notes once.
 func TestNotesSayThingsOnce(t *testing.T) {
 	const note = "not published: the caches"

@@ -20,17 +20,16 @@ func (m record) table() doc.Section {
 		return doc.Section{}
 	}
 	shown := newest(m.Iterations, m.rows)
+	names := make([]string, 0, len(shown))
+	for _, it := range shown {
+		names = append(names, words.StepName(it.Step))
+	}
 	g := doc.Grid{Columns: []doc.Column{
-		{Title: "#", Right: true}, {Title: "Result"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
+		{Title: "#", Right: true}, {Title: "Step", Class: "t", Room: doc.Longest(names)}, {Title: "Result", Class: "t"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
 		{Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}, {Title: "Files", Class: "w"}, {Title: "Commit", Class: "w"},
 	}}
-	steps, cell := words.AnyStep(m.Iterations), doc.Tight
-	if steps {
-		names := make([]string, 0, len(shown))
-		for _, it := range shown {
-			names = append(names, words.StepName(it.Step))
-		}
-		g.Columns = slices.Insert(g.Columns, 1, doc.Column{Title: "Step", Class: "t", Room: doc.Longest(names)})
+	cell := doc.Tight
+	if words.AnyStep(m.Iterations) {
 		cell = func(s string) doc.Part { return doc.Part{Words: s} } // makes room for it
 	}
 	g.Columns[len(g.Columns)-4].Title = string(doc.Line(cell("Tokens in / out")).Markdown())
@@ -40,20 +39,13 @@ func (m record) table() doc.Section {
 		if m.opens {
 			number = doc.Line(doc.Jump(iterationID(it.Number), r.Number))
 		}
-		cells := []doc.Text{
-			number, m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
+		g.Rows = append(g.Rows, []doc.Text{
+			number, doc.Line(doc.Foreign(words.Step(it, m.Tasks.SkipReview), 80)), m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
 			doc.Line(cell(r.Files)), m.commitCell(it, nil),
-		}
-		if steps {
-			cells = slices.Insert(cells, 1, doc.Line(doc.Foreign(words.Step(it, m.Tasks.SkipReview), 80)))
-		}
-		g.Rows = append(g.Rows, cells)
+		})
 	}
 	total := totals(m.Report)
-	g.Total = []doc.Text{nil, doc.Line("Total"), doc.Line(total.Time), doc.Line(doc.Tight(total.Turns)), doc.Line(cell(total.Tools)), doc.Line(cell(total.Tokens)), doc.Line(doc.Tight(total.Cost)), nil, nil}
-	if steps {
-		g.Total = slices.Insert(g.Total, 1, nil)
-	}
+	g.Total = []doc.Text{nil, nil, doc.Line("Total"), doc.Line(total.Time), doc.Line(doc.Tight(total.Turns)), doc.Line(cell(total.Tools)), doc.Line(cell(total.Tokens)), doc.Line(doc.Tight(total.Cost)), nil, nil}
 	s := doc.Section{Name: tableName, Title: doc.Line("Iterations"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if note := priceNote(m.Report); note != "" {
 		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
@@ -178,7 +170,7 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 		return doc.Section{}
 	}
 	g := doc.Grid{Columns: []doc.Column{
-		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
+		{Title: "#", Right: true}, {Title: "time", Right: true}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
 		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
 	}}
 	steps := words.AnyStep(m.Iterations)

@@ -91,7 +91,11 @@ func (m record) figures() []doc.Fact {
 	var facts []doc.Fact
 	if len(m.Iterations) > 0 {
 		u := m.Usage()
-		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(u.Cost.String())}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens))})
+		cost := u.Cost.String()
+		if m.Before.Amount > 0 {
+			cost = words.Resumed(m.Before.Add(u.Cost).String(), m.Before)
+		}
+		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens))})
 	}
 	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration))})
 	if !m.Started.IsZero() {
@@ -135,7 +139,7 @@ func (m record) left() doc.Section {
 func (m record) leftToReview() doc.Section {
 	s := m.left()
 	if len(s.Blocks) == 0 && m.Outcome == ralph.Completed && commits(m.Report) > 0 && !m.Publication.PullRequest.Draft {
-		return doc.Section{Title: doc.Line("What is left to do"), Blocks: []doc.Block{doc.Para("Nothing that the run knows of but your review.")}}
+		return doc.Section{Title: doc.Line("What is left to do"), Blocks: []doc.Block{doc.Para("Nothing but your review.")}}
 	}
 	return s
 }
@@ -365,10 +369,12 @@ func (m record) remaining() []doc.Text {
 		lines = append(lines, doc.Line(fmt.Sprintf("Cancelled during %s %d.", unit(m.Report), it.Number)))
 	} else if f != nil {
 		t := doc.Line("The last turn failed: ", doc.Foreign(f.Kind.String(), m.line))
-		if f.Message != "" && !strings.Contains(m.Reason, f.Message) {
-			t = doc.Line(t, " – ", doc.Foreign(f.Message, m.line))
+		switch {
+		case f.Message == "":
+			lines = append(lines, t)
+		case !strings.Contains(m.Reason, f.Message): // else it is said above
+			lines = append(lines, doc.Line(t, " – ", doc.Foreign(f.Message, m.line)))
 		}
-		lines = append(lines, t)
 		if !f.RetryAt.IsZero() {
 			lines = append(lines, doc.Line("The limit resets at "+words.Stamp(f.RetryAt)+"."))
 		}

@@ -36,6 +36,7 @@ func (w *work) remember() {
 	if w.repo != nil {
 		run.Branch, run.Ours, run.Base = w.start.Branch, true, w.start.Base
 	}
+	w.rec.report.Before = w.Before
 	last, err := lastrun.Begin(dir, run)
 	if err != nil {
 		w.rec.out.Aside("This run is not recorded for ralph status, ralph logs and ralph resume: " + err.Error())
@@ -147,7 +148,7 @@ func (r *Record) keepEnd(public ralph.Report) {
 	}
 	done := func(s ralph.Story) bool { return s.Done }
 	if left := len(slices.DeleteFunc(slices.Clone(public.Tasks.Stories), done)); left > 0 {
-		end.Left = append(end.Left, fmt.Sprintf("%d of %d stories are not done", left, len(public.Tasks.Stories)))
+		end.Left = append(end.Left, fmt.Sprintf("not done: %d of %d stories", left, len(public.Tasks.Stories)))
 	}
 	if p.Patch != "" {
 		end.Left = append(end.Left, "unpublished work, as a patch: "+p.Patch)

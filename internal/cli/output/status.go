@@ -87,8 +87,8 @@ func (s Status) headline() string {
 func (s Status) cost() string {
 	cost, before, now := s.used().Cost, s.Run.Before, s.State != lastrun.Ended
 	switch all := before.Add(cost).String() + map[bool]string{true: " so far"}[now]; {
-	case before != ralph.Cost{}:
-		return fmt.Sprintf("%s, with the %s before it was resumed", all, before)
+	case before.Amount > 0:
+		return words.Resumed(all, before)
 	case !now: // the headline says it
 		return ""
 	case cost == ralph.Cost{}:

@@ -12,6 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/words"
 	"github.com/org/ralph-action/internal/run"
 )
 
@@ -40,7 +41,7 @@ func (p *workflow) Event(e ralph.Event) {
 	p.runs.event(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		p.group(fmt.Sprintf("%s · %s · %s", logs.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
+		p.group(fmt.Sprintf("%s · %s · %s", logs.StartTitle(e), time.Since(p.start).Round(time.Second), words.Cost(p.usage.Cost)))
 		return
 	case ralph.EventIterationEnd:
 		p.runner.EndGroup()

@@ -23,6 +23,7 @@ type Watcher struct {
 	cache func(path string) string
 	start ralph.Change
 	last  string // tree of the last snapshot
+	base  string // tree of the last checkpoint
 
 	tracked map[string]bool // by cache, as of the last look
 }
@@ -51,8 +52,8 @@ func (w *Watcher) Start() string { return w.start.Head }
 // Seen returns the id of the tree of the last snapshot, or of the start.
 func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
 
-// Snapshot describes the tree as it is now. Files are not counted, and an unfinished
-// merge is no error.
+// Snapshot describes the tree as it is now. Files are counted against the last
+// Checkpoint, or the start; an unfinished merge is no error.
 func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	now, err := w.look(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -62,18 +63,29 @@ func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	w.last = now.Tree
+	now.Before, now.After, w.last = cmp.Or(w.base, w.start.Tree), now.Tree, now.Tree
 	work, err := w.work(ctx, now.Tree)
 	if err != nil {
 		return ralph.Change{}, err
 	}
 	now.Work, now.SinceStart = work.ID(), now.Head != w.start.Head || !work.Empty()
-	now.Before, now.After = w.start.Tree, now.Tree
+	files, err := w.files(ctx, now.Before, now.After)
+	if err != nil {
+		return ralph.Change{}, err
+	}
+	now.Files = len(files)
+	for _, f := range files {
+		now.Insertions, now.Deletions = now.Insertions+f.Insertions, now.Deletions+f.Deletions
+		if f.Uncounted {
+			now.Uncounted++
+		}
+	}
 	return now, nil
 }
 
-// Checkpoint commits nothing.
+// Checkpoint commits nothing: what follows is counted from here.
 func (w *Watcher) Checkpoint(context.Context, ralph.Iteration) (ralph.Commit, error) {
+	w.base = w.last
 	return ralph.Commit{}, nil
 }
 
@@ -124,10 +136,14 @@ func (w *Watcher) work(ctx context.Context, tree string) (Work, error) {
 // Files returns what changed between the start and the last snapshot, sorted by path and
 // without caches of which the repository holds nothing.
 func (w *Watcher) Files(ctx context.Context) ([]ralph.File, error) {
-	if w.Seen() == w.start.Tree {
+	return w.files(ctx, w.start.Tree, w.Seen())
+}
+
+func (w *Watcher) files(ctx context.Context, from, to string) ([]ralph.File, error) {
+	if from == to {
 		return nil, nil
 	}
-	out, err := w.tree.Output(ctx, nil, "-c", "core.bigFileThreshold=256k", "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", w.start.Tree, w.Seen())
+	out, err := w.tree.Output(ctx, nil, "-c", "core.bigFileThreshold=256k", "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", from, to)
 	if err != nil {
 		return nil, err
 	}

@@ -149,6 +149,33 @@ func TestWatcherFiles(t *testing.T) {
 	}
 }
 
+// A snapshot counts what changed since the last checkpoint, without caches.
+func TestWatcherCounts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	repotest.Git(t, dir, "init", "-q", "-b", "main")
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\n")
+	repotest.Git(t, dir, "add", "-A")
+	repotest.Git(t, dir, "commit", "-qm", "first")
+	w := open(t, dir)
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "b\nc\n")
+	repotest.Write(t, filepath.Join(dir, "node_modules/x.js"), "x\n")
+	if got := see(t, w); got.Files != 1 || got.Insertions != 2 || got.Deletions != 1 {
+		t.Errorf("first Snapshot() = %+v, want 1 file, +2 −1", got)
+	}
+	if got := see(t, w); got.Files != 1 {
+		t.Errorf("Snapshot() = %+v, want the same file again", got)
+	}
+	if _, err := w.Checkpoint(t.Context(), ralph.Iteration{}); err != nil {
+		t.Fatal(err)
+	}
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "b\nc\nd\n")
+	repotest.Write(t, filepath.Join(dir, "pic.bin"), "\x00")
+	if got := see(t, w); got.Files != 2 || got.Insertions != 1 || got.Deletions != 0 || got.Uncounted != 1 {
+		t.Errorf("second Snapshot() = %+v, want 2 files, +1 −0, 1 not counted", got)
+	}
+}
+
 func TestWatchAnEmptyRepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -119,7 +119,7 @@ func (b Block) Markdown() string {
 		}
 		return strings.Join(facts, " · ") + "\n"
 	case GridBlock:
-		return b.Grid.markdown()
+		return b.Grid.told().markdown()
 	case ChartBlock:
 		return b.Chart.mermaid()
 	}

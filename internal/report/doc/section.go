@@ -7,6 +7,7 @@ package doc
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -74,6 +75,34 @@ type Grid struct {
 	Columns []Column
 	Rows    [][]Text
 	Total   []Text // the last row; nil: none
+}
+
+// told is the table without the columns, after the first, for which no row has a value,
+// such as the tokens of a plain script.
+func (g Grid) told() Grid {
+	rows := g.Rows
+	if g.Total != nil { // of rows that are not shown, too
+		rows = append(slices.Clip(rows), g.Total)
+	}
+	empty := func(column int) bool {
+		return !slices.ContainsFunc(rows, func(cells []Text) bool {
+			return !slices.Contains([]string{"", Nothing, "unknown"}, cells[column].Plain())
+		})
+	}
+	kept := Grid{Rows: make([][]Text, len(g.Rows))}
+	for i, c := range g.Columns {
+		if i > 0 && empty(i) {
+			continue
+		}
+		kept.Columns = append(kept.Columns, c)
+		for row, cells := range g.Rows {
+			kept.Rows[row] = append(kept.Rows[row], cells[i])
+		}
+		if g.Total != nil {
+			kept.Total = append(kept.Total, g.Total[i])
+		}
+	}
+	return kept
 }
 
 // Column is a column of a table. Class is for the page.

@@ -222,9 +222,9 @@ func Wrap(mark, text string, width int) []string {
 	return append(lines, line)
 }
 
-// laidOut is a table in columns. Those for which no row has a value, such as the
-// tokens of a plain script, are left out.
+// laidOut is a table in columns.
 func (g Grid) laidOut(words func(Text) string) []string {
+	g = g.told()
 	rows := g.Rows
 	if g.Total != nil {
 		rows = append(slices.Clip(rows), g.Total)
@@ -232,10 +232,6 @@ func (g Grid) laidOut(words func(Text) string) []string {
 	table := make([][]string, len(rows)+1)
 	var right []bool
 	for i, c := range g.Columns {
-		empty := func(cells []Text) bool { return slices.Contains([]string{Nothing, "unknown"}, cells[i].Plain()) }
-		if c.Class != "kept" && !slices.ContainsFunc(g.Rows, func(cells []Text) bool { return !empty(cells) }) {
-			continue
-		}
 		right = append(right, c.Right)
 		table[0] = append(table[0], c.Title)
 		for row, cells := range rows {

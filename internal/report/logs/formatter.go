@@ -84,7 +84,7 @@ func (f *Formatter) text(e ralph.Event) []string {
 	if where := f.Repeats.message(e.Text); where != "" {
 		return []string{f.paint(doc.Dim, "… the same message as "+where)}
 	}
-	return f.marked(doc.Plain, "", e.Text)
+	return f.marked(doc.Plain, "", ralph.Labelled(e.Text))
 }
 
 func (f *Formatter) toolStart(e ralph.Event) []string {

@@ -105,6 +105,11 @@ func Tokens(t ralph.Tokens) string {
 	return tokensIn(t) + " in" + cached + " / " + tokensOut(t) + " out"
 }
 
+// Resumed is a total with the cost before the run was resumed.
+func Resumed(total string, before ralph.Cost) string {
+	return fmt.Sprintf("%s, with the %s before it was resumed", total, before)
+}
+
 // Cost keeps an unknown cost from reading as the name of a thing.
 func Cost(c ralph.Cost) string {
 	if c.Unknown && c.Amount == 0 {

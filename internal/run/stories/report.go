@@ -34,7 +34,7 @@ func (b *Backlog) Report() ralph.TaskList {
 	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
 		b.o.Host.Note(b.folder.Path(tasks.PRDName) + " changed during the run, which no iteration may do: review it.")
 	}
-	if b.o.AgentCommits && !b.o.Elsewhere {
+	if b.o.Published && b.o.AgentCommits { // else the run counts what is not committed
 		if open := nulls(b.o.Host.Git(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
 			b.o.Host.Note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
 		}
