@@ -95,6 +95,7 @@ lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
 	  if [ -n "$$out" ]; then echo "gofmt: run 'make fmt' for"; echo "$$out"; exit 1; fi
 	$(GOLANGCI) run --build-tags e2e,long ./...
 	$(ACTIONLINT) -color
+	dir=$$(mktemp -d) && .ci/workflows $$dir && cd $$dir && $(ACTIONLINT) -color && rm -r $$dir
 
 # BUILT=yes tests images that are there: `make pulled` fetched them.
 BUILT ?=
