@@ -36,6 +36,9 @@ type sandboxed struct {
 func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	s := &sandboxed{workspace: w, Environ: w.Environ, delay: w.cfg.Loop.Delay}
 	s.git = &git{box: s, dir: s.dir()}
+	if err := s.checkKey(); err != nil {
+		return s, invalid(err)
+	}
 	if err := s.installAgents(ctx); err != nil {
 		return s, err
 	}
