@@ -1,6 +1,7 @@
-# The image of ralph-action. Two targets that are meant to be used:
+# The images of ralph-action. Three targets that are meant to be used:
 #
-#   docker build .                  everything an action needs, the Claude CLI included (default)
+#   docker build .                  git, git-lfs, Node with npm, Claude Code: the action's own (default)
+#   docker build --target full .    codex as well
 #   docker build --target slim .    git and ralph, for images that bring their own agent
 #
 # It builds with and without BuildKit, because `uses: ./` is built by whatever
@@ -9,6 +10,10 @@
 ARG GO_IMAGE=golang:1.26.8-bookworm
 ARG BASE_IMAGE=debian:bookworm-20260824-slim
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+# generated: agents-image
+ARG CLAUDE_VERSION=2.1.329
+ARG CODEX_VERSION=0.169.0
+# /generated
 
 # --- build: the static binary ---------------------------------------------
 
@@ -25,18 +30,22 @@ ARG CREATED=
 RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION} -X main.commit=${REVISION} -X main.built=${CREATED}" -o /out/ralph ./cmd/ralph \
  && /out/ralph version
 
-# --- agents: the CLIs, installed where no leftover can reach the image -----
+# --- agents: Node and the CLIs, installed where no leftover can reach the image -----
 
-FROM ${NODE_IMAGE} AS agents
-# generated: agents-image
-ARG CLAUDE_VERSION=2.1.329
-ARG CODEX_VERSION=0.169.0
-# /generated
+FROM ${NODE_IMAGE} AS agent
+# Node's symbols are 18 MB that only a debugger reads.
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends binutils \
+ && strip /usr/local/bin/node && node --version
+ARG CLAUDE_VERSION
 # npm may be configured not to run install scripts, and then the CLI has no
 # native binary: its version is asked for, and the script run by hand if need be.
 RUN npm install --global --no-audit --no-fund --no-update-notifier "@anthropic-ai/claude-code@${CLAUDE_VERSION}" \
  && { claude --version >/dev/null 2>&1 || node "$(npm root --global)/@anthropic-ai/claude-code/install.cjs"; } \
  && claude --version | grep -F "${CLAUDE_VERSION}"
+
+FROM ${NODE_IMAGE} AS codex
+ARG CODEX_VERSION
 # The binary of codex comes as a package for this platform; there is no script.
 RUN npm install --global --no-audit --no-fund --no-update-notifier "@openai/codex@${CODEX_VERSION}" \
  && codex --version | grep -F "${CODEX_VERSION}"
@@ -100,19 +109,33 @@ LABEL org.opencontainers.image.title="ralph-action" \
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.created="${CREATED}"
 
-# --- full: slim, Node and the agents' CLIs ---------------------------------
+# --- claude: slim, Node with npm, Claude Code -------------------------------
 
-FROM slim AS full
+FROM slim AS claude
 # Debian's package configures the filter for all users.
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git-lfs \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/* /var/log/apt /var/log/dpkg.log \
  && git lfs version && git config --system filter.lfs.clean
-COPY --from=agents /usr/local/bin/node /usr/local/bin/node
-COPY --from=agents /usr/local/lib/node_modules /usr/local/lib/node_modules
-RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
- && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
- && node -e 'for (const [n, k] of [["claude", "@anthropic-ai/claude-code"], ["codex", "@openai/codex"]]) { const p="/usr/local/lib/node_modules/"+k, b=require(p+"/package.json").bin; require("fs").symlinkSync(p+"/"+(b[n]??b), "/usr/local/bin/"+n) }' \
+COPY --from=agent /usr/local/bin/node /usr/local/bin/node
+COPY --from=agent /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
+COPY --from=agent /usr/local/lib/node_modules/@anthropic-ai /usr/local/lib/node_modules/@anthropic-ai
+RUN cd /usr/local/bin \
+ && ln -s ../lib/node_modules/npm/bin/npm-cli.js npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js npx \
+ && ln -s ../lib/node_modules/@anthropic-ai/claude-code/bin/claude.exe claude \
  && node --version && npm --version \
- && su agent -c 'export HOME=/tmp/home && mkdir "$HOME" && claude --version && codex --version' \
- && rm -rf /root/.npm /root/.cache /root/.claude* /tmp/*
+ && su agent -c 'export HOME=/tmp/home && mkdir "$HOME" && claude --version' \
+ && rm -rf /root/.npm /root/.cache /tmp/*
+
+# --- full: claude and codex -------------------------------------------------
+
+FROM claude AS full
+COPY --from=codex /usr/local/lib/node_modules/@openai /usr/local/lib/node_modules/@openai
+RUN ln -s ../lib/node_modules/@openai/codex/bin/codex.js /usr/local/bin/codex \
+ && su agent -c 'export HOME=/tmp/home && mkdir "$HOME" && codex --version' \
+ && rm -rf /tmp/*
+
+# --- what `uses: ./` gets ---------------------------------------------------
+
+FROM claude

@@ -95,6 +95,7 @@ lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
 	  if [ -n "$$out" ]; then echo "gofmt: run 'make fmt' for"; echo "$$out"; exit 1; fi
 	$(GOLANGCI) run --build-tags e2e,long ./...
 	$(ACTIONLINT) -color
+	dir=$$(mktemp -d) && .ci/workflows $$dir && cd $$dir && $(ACTIONLINT) -color && rm -r $$dir
 
 # BUILT=yes tests images that are there: `make pulled` fetched them.
 BUILT ?=
@@ -115,27 +116,30 @@ redteam: ## every attack of docs/internals/redteam.md, for real, in the containe
 bench: ## measure against the budgets of docs/internals/performance.md
 	$(GO) run ./cmd/bench
 
-# The slim target is a tag of its own; its layers are those of the full image.
-image: ## the container images, full and slim
-	docker build $(IMAGE_ARGS) --target slim -t $(IMAGE)$(if $(findstring :,$(IMAGE)),,:latest)-slim .
-	docker build $(IMAGE_ARGS) -t $(IMAGE) .
+image: ## the container images: the default one, slim and full
+	docker build $(IMAGE_ARGS) --target slim -t $(TAG)-slim .
+	docker build $(IMAGE_ARGS) --target full -t $(TAG)-full .
+	docker build $(IMAGE_ARGS) -t $(TAG) .
+TAG = $(IMAGE)$(if $(findstring :,$(IMAGE)),,:latest)
 
 # As files of docker save: cmd/release writes them to a registry.
-images: ## the images of a release, as OUT/full.tar and OUT/slim.tar
+images: ## the images of a release, as OUT/claude.tar, OUT/full.tar and OUT/slim.tar
 	mkdir -p $(OUT)
 	$(MAKE) --no-print-directory image IMAGE=ralph-action:release VERSION=$(VERSION)
-	docker save -o $(OUT)/full.tar ralph-action:release
+	docker save -o $(OUT)/claude.tar ralph-action:release
+	docker save -o $(OUT)/full.tar ralph-action:release-full
 	docker save -o $(OUT)/slim.tar ralph-action:release-slim
 OUT ?= dist/images
 
-pulled: ## images of a registry, FULL and SLIM, as those that e2e and redteam test with BUILT=yes
-	docker pull $(FULL) && docker tag $(FULL) $(E2E_IMAGE)
+pulled: ## images of a registry, CLAUDE, FULL and SLIM, as those that e2e and redteam test with BUILT=yes
+	docker pull $(CLAUDE) && docker tag $(CLAUDE) $(E2E_IMAGE)
+	docker pull $(FULL) && docker tag $(FULL) $(E2E_IMAGE)-full
 	docker pull $(SLIM) && docker tag $(SLIM) $(E2E_IMAGE)-slim
 
-release-dry: ## a whole release, to a registry on this machine; leaves dist/release (Go, git, Docker)
+release-dry: ## a whole release, to a registry on this machine; leaves dist/release (Go, git, Docker, libdeflate-tools)
 	rm -rf dist/release dist/images
 	$(MAKE) --no-print-directory images
-	$(GO) run ./cmd/release dry -out dist/release dist/images/full.tar dist/images/slim.tar
+	$(GO) run ./cmd/release dry -out dist/release dist/images/claude.tar dist/images/full.tar dist/images/slim.tar
 
 kernels: ## the tests of the sandbox under other kernels, emulated; KERNELS="bookworm/arm64 …" (Debian, root)
 	e2e/kernels/run.sh $(KERNELS)

@@ -15,10 +15,6 @@ import (
 // the Dockerfile and hands over inputs and outputs by its own rules.
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
-	acts, _ := filepath.Glob(filepath.Join(os.Getenv("RALPH_E2E_CACHE"), "bin", "act-*"))
-	if len(acts) == 0 {
-		t.Fatal("act is not in RALPH_E2E_CACHE: e2e/setup.sh builds it")
-	}
 	g := forge(t)
 	// The repository is this one, as git knows it, with the program on top.
 	sources := map[string]string{}
@@ -44,41 +40,46 @@ func TestWorkflow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := t.TempDir()
-	cmd := exec.Command(acts[len(acts)-1], "workflow_dispatch", "-W", workflow, "--pull=false",
-		"-P", "ubuntu-latest="+image(t)+"-slim",
-		"--secret-file", filepath.Join(home, "secrets"),
-		"--var", "MODEL_URL="+m.URL,
-		"--actor", "octo",
-		"--env", "GITHUB_REPOSITORY="+r.Name, "--env", "GITHUB_SERVER_URL="+r.URL, "--env", "GITHUB_API_URL="+r.URL+"/api/v1")
-	writeFiles(t, home, map[string]string{"secrets": "FORGE_TOKEN=" + r.Token + "\nANTHROPIC_API_KEY=" + apiKey + "\n"})
-	cmd.Dir = r.Seed
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DO_NOT_TRACK=1"}
-	log := &logBuffer{}
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.WaitDelay = 10 * time.Second
-	if err := runFor(cmd, 6*time.Minute); err != nil {
-		t.Fatalf("act: %v\n%s", err, log.String())
-	}
-	for _, want := range []string{"outputs: completed, 2 iterations, pull request 1", "report: completed", "Nothing to do."} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("the workflow's log lacks %q", want)
-		}
-	}
+	log := act(t, r, "workflow_dispatch", "-W", workflow, "-P", "ubuntu-latest="+image(t)+"-slim", "--var", "MODEL_URL="+m.URL)
+	wants(t, "the workflow's log", log, "outputs: completed, 2 iterations, pull request 1", "report: completed", "Nothing to do.")
 	checkProcesses(t, seconds)
 	checkConversation(t, m)
 	checkCommits(t, r, "ralph/mul")
 	if ps := r.pulls(t); len(ps) != 1 || ps[0].Title != "Add mul" || ps[0].Head.Ref != "ralph/mul" {
 		t.Errorf("pull requests = %+v, want one, Add mul", ps)
 	}
+}
+
+// act runs a workflow in a clone of the repository, and gives its log.
+func act(t *testing.T, r *repository, args ...string) string {
+	t.Helper()
+	acts, _ := filepath.Glob(filepath.Join(os.Getenv("RALPH_E2E_CACHE"), "bin", "act-*"))
+	if len(acts) == 0 {
+		t.Fatal("act is not in RALPH_E2E_CACHE: e2e/setup.sh builds it")
+	}
+	home := t.TempDir()
+	writeFiles(t, home, map[string]string{"secrets": "GITHUB_TOKEN=" + r.Token + "\nFORGE_TOKEN=" + r.Token + "\nANTHROPIC_API_KEY=" + apiKey + "\n"})
+	cmd := exec.Command(acts[len(acts)-1], append(args, "--pull=false", "--secret-file", filepath.Join(home, "secrets"), "--actor", "octo",
+		"--env", "GITHUB_REPOSITORY="+r.Name, "--env", "GITHUB_SERVER_URL="+r.URL, "--env", "GITHUB_API_URL="+r.URL+"/api/v1")...)
+	cmd.Dir = r.Seed
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DO_NOT_TRACK=1"}
+	log := &logBuffer{}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.WaitDelay = 10 * time.Second
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of act:\n%s", log.String())
+		}
+	})
+	if err := runFor(cmd, 6*time.Minute); err != nil {
+		t.Fatalf("act: %v", err)
+	}
 	for what, value := range map[string]string{"the token": r.Token, "the API key": apiKey} {
 		if strings.Contains(maskCommand.ReplaceAllString(log.String(), ""), value) {
 			t.Errorf("%s stands in the log", what)
 		}
 	}
-	if t.Failed() {
-		t.Logf("log of act:\n%s", log.String())
-	}
+	return log.String()
 }
 
 // runFor runs the command for at most d, then interrupts it, so that it can

@@ -20,6 +20,7 @@ func (j *job) withClaude(m *model) {
 
 // withCodex is the same for codex, by inputs alone.
 func (j *job) withCodex(m *model) {
+	j.Image = full()
 	j.Inputs["agent"] = "codex"
 	j.Inputs["model"] = "gpt-5.5"
 	j.Inputs["provider"] = "responses"

@@ -115,11 +115,13 @@ func TestAPI(t *testing.T) {
 			if c.plan {
 				flags = append(flags, "-e", "ANTHROPIC_API_KEY=", "-e", "CLAUDE_CODE_OAUTH_TOKEN="+subscription)
 			}
+			name := image(t)
 			if c.agent == "codex" {
+				name = full()
 				flags, args = codexAtDesk(m)
 			}
 			log, code := deskRun{
-				Repo: repo, Image: image(t), Network: "host", Flags: flags,
+				Repo: repo, Image: name, Network: "host", Flags: flags,
 				Args: slices.Concat([]string{"run", "--prompt", task, "--completion", "promise", "--retry-delay", "1s"}, args, c.args),
 			}.run(t)
 			r := readRecord(t, filepath.Join(repo, ".ralph", "report.json"))
@@ -161,11 +163,13 @@ func TestResume(t *testing.T) {
 				answer{Text: "That is all. <promise>COMPLETE</promise>"},
 			))
 			flags, args := claudeAtDesk(m), []string{"--agent", "claude"}
+			name := image(t)
 			if agent == "codex" {
+				name = full()
 				flags, args = codexAtDesk(m)
 			}
 			log, code := deskRun{
-				Repo: repo, Image: image(t), Network: "host", Flags: flags,
+				Repo: repo, Image: name, Network: "host", Flags: flags,
 				Args: append([]string{"run", "--prompt", task, "--completion", "promise", "--session", "resume"}, args...),
 			}.run(t)
 			qs := m.questions()

@@ -176,8 +176,8 @@ func TestImage(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
-	full, slim := image(t), image(t)+"-slim"
-	for _, name := range []string{full, slim} {
+	claude, slim := image(t), image(t)+"-slim"
+	for _, name := range []string{claude, full(), slim} {
 		for label, want := range map[string]string{
 			"title": "ralph-action", "licenses": "Apache-2.0", "source": "https://github.com/org/ralph-action",
 		} {
@@ -192,9 +192,12 @@ func TestImage(t *testing.T) {
 			t.Errorf("%s: leftovers of the build: %s", name, got)
 		}
 	}
-	if got := inside(full, "node --version && npm --version >/dev/null && claude --version && codex --version"); !strings.HasPrefix(got, "v") ||
-		!strings.Contains(got, "Claude Code") || !strings.Contains(got, "codex-cli") {
-		t.Errorf("%s: node, claude and codex = %q", full, got)
+	const tools = "node --version && npm --version >/dev/null && git lfs version >/dev/null && claude --version; "
+	if got := inside(claude, tools+"! command -v codex"); !strings.HasPrefix(got, "v") || !strings.HasSuffix(got, "Claude Code)") {
+		t.Errorf("%s: node, claude and no codex = %q", claude, got)
+	}
+	if got := inside(full(), tools+"codex --version"); !strings.HasPrefix(got, "v") || !strings.Contains(got, "Claude Code") || !strings.Contains(got, "codex-cli") {
+		t.Errorf("%s: node, claude and codex = %q", full(), got)
 	}
 	var size int
 	if _, err := fmt.Sscan(inspect(slim, "{{.Size}}"), &size); err != nil {

@@ -21,7 +21,7 @@ const insideDir = "testdata/inside"
 
 // buildTools makes the image with tools, once for all tests of the process.
 var buildTools = sync.OnceValues(func() (string, error) {
-	tested := os.Getenv("RALPH_E2E_IMAGE")
+	tested := full()
 	product, err := os.ReadFile("../Dockerfile")
 	if err != nil {
 		return "", err

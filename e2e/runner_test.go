@@ -218,6 +218,9 @@ func image(t *testing.T) string {
 	return name
 }
 
+// full is the image that has codex as well.
+func full() string { return os.Getenv("RALPH_E2E_IMAGE") + "-full" }
+
 // start runs the image as the runner does. The host's network stands for the
 // internet: the forge and the model are on the machine's loopback.
 func (j *job) start(t *testing.T) *step {

@@ -44,6 +44,7 @@ func measurements() []measurement {
 		{"sandbox", (*bench).sandbox},
 		{"proxy", (*bench).proxy},
 		{"start", (*bench).start},
+		{"refusal", (*bench).refusal},
 		{"options", (*bench).options},
 		{"guardrails", (*bench).guardrails},
 	}
@@ -55,6 +56,7 @@ func measurements() []measurement {
 		{"beside", (*bench).beside},
 		{"publish", (*bench).publish},
 		{"size", (*bench).size},
+		{"image", (*bench).image},
 	}...)
 }
 
@@ -62,7 +64,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, options, guardrails, stream/AGENT, checkpoint, beside, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, refusal, options, guardrails, stream/AGENT, checkpoint, beside, publish, size, image)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {
@@ -87,7 +89,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	record := record{Machine: describe(ctx), Started: time.Now().UTC().Truncate(time.Second)}
 	code := 0
 	for _, m := range measurements() {
-		if !chosen.MatchString(m.name) {
+		if !chosen.MatchString(m.name) || m.name == "image" && *only == "" { // which builds it twice, from the network
 			continue
 		}
 		began := time.Now()

@@ -97,6 +97,40 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
+// refusal measures how long a wrong input and an empty task take to be refused.
+func (b *bench) refusal(ctx context.Context) ([]row, error) {
+	dir, err := b.repository(ctx, "refusal")
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, way := range []struct{ what, input string }{
+		{"a wrong input to exit 2, `ralph action`", "INPUT_MAX-ITERATIONS=many"}, {"nothing to do, the same", "INPUT_MAX-ITERATIONS=1"},
+	} {
+		one, err := row{What: way.what, Comparison: "git version", Target: target{AtMost: 100, Unit: "ms"}}.compare(21,
+			func() (float64, error) {
+				cmd := b.command(ctx, dir, b.ralph, "action")
+				cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+dir, way.input)
+				began := time.Now()
+				text, err := cmd.CombinedOutput()
+				if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+					return 0, fmt.Errorf("not refused: %w\n%s", err, text)
+				}
+				return ms(time.Since(began)), nil
+			},
+			func() (float64, error) {
+				began := time.Now()
+				err := b.git(ctx, dir, "version")
+				return ms(time.Since(began)), err
+			})
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, one)
+	}
+	return rows, nil
+}
+
 // run is one `ralph run` of one iteration with a text agent.
 func (b *bench) run(ctx context.Context, dir, agent string, more ...string) *exec.Cmd {
 	argv := []string{b.ralph, "run", "--prompt", "Say that you work.", "--agent", "text", "--agent-command", agent, "--max-iterations", "1", "--on-incomplete", "succeed"}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/format"
 	"reflect"
@@ -26,13 +27,6 @@ func codes(list []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
-
 // clis are the agents that are somebody's CLI.
 func clis() (all []catalog.Agent) {
 	for _, a := range catalog.All() {
@@ -50,7 +44,7 @@ func agentsTable() string {
 		switch {
 		case a.Own():
 			where = "yours"
-		case a.InImage:
+		case a.InImage == "yes":
 			where = "yes"
 		}
 		rows = append(rows, []string{code(a.Name), a.About, a.Doc.Key, where, a.Doc.Cost})
@@ -61,7 +55,7 @@ func agentsTable() string {
 func versionsTable() string {
 	var rows [][]string
 	for _, a := range clis() {
-		rows = append(rows, []string{code(a.Name), code(a.Package), a.Version, yes(a.InImage), a.Size, a.Doc.Tried, a.Doc.NotSeen})
+		rows = append(rows, []string{code(a.Name), code(a.Package), a.Version, cmp.Or(a.InImage, "no"), a.Size, a.Doc.Tried, a.Doc.NotSeen})
 	}
 	return table([]string{"Agent", "npm package", "Version", "In the image", "On disk", "Tried", "Never seen"}, rows)
 }
@@ -160,7 +154,7 @@ func abilitiesTable() string {
 func imageVersions() string {
 	var b strings.Builder
 	for _, a := range clis() {
-		if a.InImage {
+		if a.InImage != "" {
 			fmt.Fprintf(&b, "ARG %s_VERSION=%s\n", strings.ToUpper(a.Name), a.Version)
 		}
 	}

@@ -48,6 +48,7 @@ type release struct {
 	root    string // of the repository
 	version string // v1.2.3
 	out     string // directory of the release's files
+	gzip    string // command that compresses standard input
 	stdout  io.Writer
 }
 
@@ -61,8 +62,9 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.StringVar(&r.root, "root", ".", "the repository's `DIRECTORY`")
 	flags.StringVar(&r.version, "version", "", "the release's `VERSION`, such as v1.2.3; default: the changelog's")
 	flags.StringVar(&r.out, "out", "dist/release", "`DIRECTORY` of the release's files")
+	flags.StringVar(&r.gzip, "gzip", "libdeflate-gzip -12", "`COMMAND` that compresses the layers of images")
 	flags.StringVar(&to, "to", "", "`REPOSITORY` of the images, such as ghcr.io/org/ralph-action")
-	flags.StringVar(&name, "name", "", "what the images are: full or slim")
+	flags.StringVar(&name, "name", "", "what the images are: claude, full or slim")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	case "build":
 		return r.build(ctx)
 	case "push":
-		digest, err := push(ctx, to, name, r.version, flags.Args())
+		digest, err := r.push(ctx, to, name, flags.Args())
 		if err == nil {
 			_, err = fmt.Fprintln(stdout, to+"@"+digest)
 		}

@@ -175,7 +175,7 @@ func makeRelease(t *testing.T) made {
 			t.Fatalf("git %s: %v: %s", args, err, text)
 		}
 	}
-	r := &release{root: root, out: out, stdout: io.Discard}
+	r := &release{root: root, out: out, gzip: "gzip -9", stdout: io.Discard}
 	if err := r.complete(); err != nil {
 		t.Fatal(err)
 	}
@@ -200,11 +200,11 @@ func makeRelease(t *testing.T) made {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true), registry.WithBlobHandler(registry.NewDiskBlobHandler(blobs))))
 	t.Cleanup(server.Close)
 	to := strings.TrimPrefix(server.URL, "http://") + "/org/ralph-action"
-	digest, err := push(t.Context(), to, "full", "v1.2.3", []string{saved(t, "amd64"), saved(t, "arm64")})
+	digest, err := r.push(t.Context(), to, "claude", []string{saved(t, "amd64"), saved(t, "arm64")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.record([]string{"full=" + to + "@" + digest}); err != nil {
+	if err := r.record([]string{"claude=" + to + "@" + digest}); err != nil {
 		t.Fatal(err)
 	}
 	return made{r, blobs}
@@ -249,6 +249,41 @@ func saved(t *testing.T, arch string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// A layer is compressed once, by the program that was named, and what was kept is
+// looked at again.
+func TestCompressed(t *testing.T) {
+	t.Parallel()
+	file := saved(t, "amd64")
+	r := &release{out: filepath.Join(t.TempDir(), "out"), gzip: "no-such-program -9"}
+	if _, err := r.compressed(t.Context(), file); !says(err, "install libdeflate-tools") {
+		t.Errorf("compressed() without the program = %v", err)
+	}
+	r.gzip = "gzip -x"
+	if _, err := r.compressed(t.Context(), file); !says(err, "gzip -x: exit status") {
+		t.Errorf("compressed() with a wrong flag = %v", err)
+	}
+	r.gzip = "gzip -9"
+	if _, err := r.compressed(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	r.gzip = "no-such-program"
+	if _, err := r.compressed(t.Context(), file); err != nil {
+		t.Errorf("compressed() of a layer that was kept = %v", err)
+	}
+	kept, err := filepath.Glob(filepath.Join(filepath.Dir(r.out), "layers", "*"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept are %q, %v; want one layer", kept, err)
+	}
+	other, err := exec.Command("gzip", "-c", file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, kept[0], string(other))
+	if _, err := r.compressed(t.Context(), file); !says(err, "remove it") {
+		t.Errorf("compressed() with another layer kept = %v", err)
+	}
 }
 
 func diffID(t *testing.T, l v1.Layer) v1.Hash {
@@ -348,7 +383,7 @@ func TestTreeDiffersInTheImageAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "\n-  image: Dockerfile\n+  image: docker://" + rel.Images["full"]; !strings.HasSuffix(diff, want) || strings.Count(diff, "\n+") != 2 {
+	if want := "\n-  image: Dockerfile\n+  image: docker://" + rel.Images["claude"]; !strings.HasSuffix(diff, want) || strings.Count(diff, "\n+") != 2 {
 		t.Errorf("action.yml differs by\n%s", diff)
 	}
 	again, err := r.tree(t.Context())
@@ -367,7 +402,7 @@ func TestTreeDiffersInTheImageAlone(t *testing.T) {
 	if err := r.checkTree(t.Context(), empty, empty, rel); !says(err, "changes") {
 		t.Errorf("checkTree() of main itself = %v", err)
 	}
-	rel.Images["full"] = strings.Replace(rel.Images["full"], "sha256:", "sha256:0", 1)
+	rel.Images["claude"] = strings.Replace(rel.Images["claude"], "sha256:", "sha256:0", 1)
 	if err := r.checkTree(t.Context(), empty, commit, rel); !says(err, "more than the image") {
 		t.Errorf("checkTree() with another image = %v", err)
 	}

@@ -47,14 +47,14 @@ func (r *release) tree(ctx context.Context) (string, error) {
 		return "", err
 	case head != rel.Commit:
 		return "", fmt.Errorf("%s was built from %s, and %s is checked out", r.version, rel.Commit, head)
-	case rel.Images["full"] == "":
-		return "", errors.New("release.json names no image `full`: push it, and run release record")
+	case rel.Images["claude"] == "":
+		return "", errors.New("release.json names no image `claude`: push it, and run release record")
 	}
 	action, err := r.git(ctx, "show", head+":action.yml")
 	if err != nil {
 		return "", err
 	}
-	text := released(action+"\n", rel.Images["full"])
+	text := released(action+"\n", rel.Images["claude"])
 	if text == "" {
 		return "", fmt.Errorf("action.yml has no line %q", strings.TrimSpace(built))
 	}
@@ -125,8 +125,8 @@ func (r *release) checkTree(ctx context.Context, from, commit string, rel Releas
 	if err != nil {
 		return err
 	}
-	if after != strings.TrimSuffix(released(before+"\n", rel.Images["full"]), "\n") {
-		return fmt.Errorf("action.yml of %s differs in more than the image %s", r.version, rel.Images["full"])
+	if after != strings.TrimSuffix(released(before+"\n", rel.Images["claude"]), "\n") {
+		return fmt.Errorf("action.yml of %s differs in more than the image %s", r.version, rel.Images["claude"])
 	}
 	kept, err := r.git(ctx, "show", commit+":"+manifest)
 	if err != nil {

@@ -119,7 +119,7 @@ func binarySum(path string) (string, error) {
 }
 
 // dry is a release to a registry in this process. images are files of docker save,
-// named after what they are: full.tar, slim.tar.
+// named after what they are: claude.tar, full.tar, slim.tar.
 func (r *release) dry(ctx context.Context, images []string) error {
 	began := time.Now()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -136,7 +136,7 @@ func (r *release) dry(ctx context.Context, images []string) error {
 	var refs []string
 	for _, file := range images {
 		kind := strings.TrimSuffix(filepath.Base(file), ".tar")
-		digest, err := push(ctx, to, kind, r.version, []string{file})
+		digest, err := r.push(ctx, to, kind, []string{file})
 		if err != nil {
 			return err
 		}

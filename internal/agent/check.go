@@ -32,12 +32,10 @@ func (c *CLI) Check(ctx context.Context) error {
 		}
 	}
 	if len(c.o.Command) > 0 {
-		// A command of the user's own may bring its credentials along, and may
-		// start to work whatever its arguments are.
-		return nil
+		return nil // it may start to work whatever its arguments are
 	}
-	if err := c.driver.Ready(c.o); err != nil {
-		return fmt.Errorf("agent %q: %w%s", c.o.Name, err, c.emptyKeys())
+	if err := Ready(c.o); err != nil {
+		return err
 	}
 	version, err := c.askVersion(ctx)
 	if err != nil {
@@ -47,19 +45,32 @@ func (c *CLI) Check(ctx context.Context) error {
 	return nil
 }
 
+// Ready looks for the agent's credentials and starts nothing. A command of the
+// user's own may bring them along.
+func Ready(o Options) error {
+	f, ok := drivers()[o.Name]
+	if !ok || len(o.Command) > 0 {
+		return nil
+	}
+	if err := f.Ready(o); err != nil {
+		return fmt.Errorf("agent %q: %w%s", o.Name, err, emptyKeys(o))
+	}
+	return nil
+}
+
 // emptyKeys names the credentials that are there and empty, which is what a
 // workflow makes of a secret that does not exist.
-func (c *CLI) emptyKeys() string {
+func emptyKeys(o Options) string {
 	var empty []string
-	for _, key := range catalog.Of(c.o.Name).Keys() {
-		if slices.Contains(c.o.Env, key+"=") {
+	for _, key := range catalog.Of(o.Name).Keys() {
+		if slices.Contains(o.Env, key+"=") {
 			empty = append(empty, key)
 		}
 	}
 	switch {
 	case len(empty) == 0:
 		return ""
-	case c.o.Flags:
+	case o.Flags:
 		return ". Set but empty: " + strings.Join(empty, ", ")
 	case len(empty) == 1:
 		return ". " + empty[0] + " is set but empty: does the secret exist, and may this workflow read it?"

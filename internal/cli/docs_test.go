@@ -215,6 +215,34 @@ func TestDocumentedWorkflows(t *testing.T) {
 	}
 }
 
+// Whatever people copy names commits: a tag can be moved. Ours is a placeholder that
+// no runner takes for a version.
+func TestDocumentedActionsArePinned(t *testing.T) {
+	t.Parallel()
+	texts := documents(t)
+	files, err := filepath.Glob(filepath.Join(root, "docs/examples/*.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := "docs/examples/" + filepath.Base(file)
+		texts[name] = read(t, name)
+	}
+	form := regexp.MustCompile(`^(org/ralph-action@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+)$`)
+	used := 0
+	for name, text := range texts {
+		for _, m := range regexp.MustCompile(`(?m)^ *(?:- )?uses: (.*)$`).FindAllStringSubmatch(text, -1) {
+			used++
+			if !form.MatchString(m[1]) {
+				t.Errorf("%s: uses: %s: want OWNER/NAME@COMMIT # vX.Y.Z", name, m[1])
+			}
+		}
+	}
+	if used < 50 {
+		t.Errorf("only %d times uses:", used)
+	}
+}
+
 // accepted loads the inputs as the action does, in a workspace that has the
 // prompt file, and wants the job to outlive the run.
 func accepted(t *testing.T, document, name string, with map[string]string, minutes int) {

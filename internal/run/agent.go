@@ -62,6 +62,19 @@ func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 	return agents, invalid(err)
 }
 
+// checkKey ends a run whose agent cannot log in before anything is installed or
+// asked for. A login in HOME is looked for later, where the agent will see it.
+func (s *sandboxed) checkKey() error {
+	if s.docker != "" { // where it may be logged in
+		return nil
+	}
+	o, _, err := s.worker()
+	if err != nil {
+		return err
+	}
+	return agent.Ready(o)
+}
+
 // budgetHolds warns of a budget that the agent's output gives nothing to hold against.
 func (s *sandboxed) budgetHolds(o agent.Options) {
 	limits := s.cfg.Limits

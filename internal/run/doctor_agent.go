@@ -185,7 +185,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 			return false
 		} else if err != nil {
 			d.add(title, StatusFail, fmt.Sprintf("%s, and without %s a run cannot install it", state, need),
-				"install Node.js, which brings npm (in a workflow: actions/setup-node), or use the full image")
+				"install Node.js, which brings npm (in a workflow: actions/setup-node), or use the default image")
 			return found
 		}
 	}

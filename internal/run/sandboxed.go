@@ -39,6 +39,9 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	s := &sandboxed{workspace: w, Environ: w.Environ, delay: w.cfg.Loop.Delay}
 	s.git = &git{box: s, dir: s.dir()}
 	if s.Before.Left == nil {
+		if err := s.checkKey(); err != nil {
+			return s, invalid(err)
+		}
 		if err := s.installAgents(ctx); err != nil {
 			return s, err
 		}

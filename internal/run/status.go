@@ -36,7 +36,7 @@ func (w *work) remember() {
 	if w.repo != nil {
 		run.Branch, run.Ours, run.Base = w.start.Branch, true, w.start.Base
 	}
-	w.rec.report.Before = w.Before
+	w.rec.report.Before = w.Before.Cost
 	last, err := lastrun.Begin(dir, run)
 	if err != nil {
 		w.rec.out.Aside("This run is not recorded for ralph status, ralph logs and ralph resume: " + err.Error())

@@ -5,7 +5,7 @@ func All() []Agent {
 	return []Agent{
 		{
 			Name: "claude", About: "Claude Code, the default",
-			Package: "@anthropic-ai/claude-code", Program: "claude", Version: "2.1.329", InImage: true, Size: "360 MB",
+			Package: "@anthropic-ai/claude-code", Program: "claude", Version: "2.1.329", InImage: "yes", Size: "360 MB",
 			Variables: []Variables{
 				{"", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"}},
 				{"by federation", []string{"ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE"}, []string{
@@ -42,7 +42,7 @@ func All() []Agent {
 		},
 		{
 			Name: "codex", About: "OpenAI Codex",
-			Package: "@openai/codex", Program: "codex", Version: "0.169.0", InImage: true, Size: "400 MB",
+			Package: "@openai/codex", Program: "codex", Version: "0.169.0", InImage: "full", Size: "400 MB",
 			Variables: []Variables{
 				{"", []string{"CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN", "AZURE_OPENAI_API_KEY"}, []string{"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_CA_CERTIFICATE"}},
 				{"by federation", []string{"OPENAI_IDENTITY_TOKEN_FILE"}, []string{"OPENAI_FEDERATION_RULE_ID", "OPENAI_WORKLOAD_IDENTITY_CONTEXT"}},

@@ -129,7 +129,7 @@ func TestNodeAndNpm(t *testing.T) {
 		}
 		l.o.Env[0] = "PATH=" + filepath.Join(l.fake, "bin")
 		_, err := l.install(tool)
-		wantError(t, err, gone+" is needed to install @acme/tool, and "+gone+" is not on PATH: install Node.js", "the full image has both")
+		wantError(t, err, gone+" is needed to install @acme/tool, and "+gone+" is not on PATH: install Node.js", "the default image has both")
 	}
 }
 

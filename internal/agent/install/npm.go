@@ -42,7 +42,7 @@ func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	for _, program := range []string{"npm", "node"} {
 		path, err := proc.LookPath(program, s.o.Env)
 		if err != nil {
-			return metadata{}, fmt.Errorf("%s is needed to install %s, and %s is not on PATH: install Node.js, which brings npm (in a workflow actions/setup-node does, the full image has both), or install %s yourself",
+			return metadata{}, fmt.Errorf("%s is needed to install %s, and %s is not on PATH: install Node.js, which brings npm (in a workflow actions/setup-node does, the default image has both), or install %s yourself",
 				program, s.pkg.Name, program, s.pkg.Program)
 		}
 		if leadsThrough(path, s.o.Workspace) {
