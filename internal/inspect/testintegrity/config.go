@@ -76,7 +76,7 @@ func (k *look) config() {
 		switch {
 		case told:
 		case f.Deleted || configurationOf(f.Path) == nil:
-			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) {
+			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) && !k.abandoned(was) {
 				how = " "
 			}
 		case c.commands != nil:
@@ -111,7 +111,7 @@ var (
 	// usual finds what is no excuse, or one that nobody asks about: rules that fail a check,
 	// modules without types, warnings of others, places that hold nothing of one's own,
 	// and code that no test runs.
-	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
+	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|\.(?:json|snap|svg|txt)["',\s]*$|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true|<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)>\s*false`)
 	// enables finds what is looked for all the same.
@@ -194,6 +194,14 @@ func isExcused(text, line []byte) bool {
 		}
 	}
 	return false
+}
+
+// abandoned reports whether the change deletes the package that a file stands in.
+func (k *look) abandoned(name string) bool {
+	dir := path.Dir(name)
+	return dir != "." && slices.ContainsFunc(k.files, func(f File) bool {
+		return f.Deleted && path.Dir(f.Path) == dir && manifest.MatchString(f.Path)
+	})
 }
 
 // unused reports whether a file configures TSLint, which is in no package.json above it.
@@ -353,7 +361,7 @@ type interposer struct {
 const startsChecks = "it decides what runs when a check is started"
 
 var interposers = []interposer{
-	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml))$`), anyLine, ralph.FindingChecks, startsChecks},

@@ -134,7 +134,7 @@ var languages = []language{
 		skip: []mark{
 			{rule: "@Disabled", re: re(`@(?:\w+\.)*Disabled\w*\b`)},
 			{rule: "@Ignore", re: re(`@(?:\w+\.)*Ignore\b`)},
-			{rule: "enabled = false", re: re(`\benabled\s*=\s*false\b`)},
+			{rule: "enabled = false", re: re(`[(,]\s*enabled\s*=\s*false\b`)},
 			{rule: "assume", re: re(`\bassume(?:True|False|That|NoException)\s*\(|\bAssumptions?\.\w+\(|\bSkipException\b|\bTestAbortedException\b`)},
 			{rule: "xtest", re: re(`(?m)^[ \t]*(?:xtest|xit|xdescribe|xcontext|xshould)\s*\(`)},
 		},

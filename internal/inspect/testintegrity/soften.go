@@ -151,6 +151,12 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	n := 0
 	before := map[string]int{} // lines that had it already and were changed
 	gone := missing(linesOf(f.Old), linesOf(f.New))
+	ran := started(gone)
+	for _, other := range k.files {
+		if other.Deleted && configurationOf(other.Path) != nil {
+			gone = append(gone, linesOf(other.Old)...)
+		}
+	}
 	for _, line := range gone {
 		for _, s := range softeners {
 			if s.line.Match(line) {
@@ -160,7 +166,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	}
 	come := missing(linesOf(f.New), linesOf(f.Old))
 	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
-	ran, wanted, reports := started(gone), demanded(come), onlyReports(f)
+	wanted, reports := demanded(come), onlyReports(f)
 	cop, cops := "", sync.OnceValue(k.cops)
 	others := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
 	had := map[string]int{}

@@ -225,10 +225,15 @@ func (t *tested) skippedGroups() [][2]int {
 // removed tells the tests that are gone.
 func (k *look) removed(t *tested) {
 	var lost []testCase
+	stays := map[string]bool{}
+	for _, c := range t.after {
+		stays[c.name] = true
+	}
+	each := sync.OnceValue(func() bool { return slices.ContainsFunc(t.came(), multiplies.Match) }) // one does for many now
 	for _, i := range t.lost {
 		c := t.before[i]
 		again := survives(t.old.text[c.begin:c.end], k.fresh) // under another name, or as a row of a table
-		if !again && !t.old.empty(c) && !t.idle(c) {
+		if !again && !t.old.empty(c) && !t.idle(c) && !(stays[c.name] && each()) {
 			lost = append(lost, c)
 		}
 	}
@@ -255,6 +260,9 @@ func (k *look) removed(t *tested) {
 	}
 }
 
+// multiplies finds what makes many tests of one.
+var multiplies = re(`\beach\b|[pP]arametri[sz]e|DataProvider|TestCaseSource`)
+
 // idle reports whether a test did not run before, or asserted nothing that may fail.
 func (t *tested) idle(c testCase) bool {
 	body := t.old.code[c.begin:c.end]
@@ -264,8 +272,8 @@ func (t *tested) idle(c testCase) bool {
 	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(body) {
 		return true
 	}
-	first := t.old.end(min(t.old.lineOf(c.begin), len(t.old.starts)-1)) // of its body
-	head := t.old.code[c.at:max(c.begin, min(first, c.end))]
+	first := t.old.skip(t.old.end(t.old.lineOf(c.begin) - 1)) // of its body
+	head := t.old.code[c.at:max(c.begin, min(t.old.end(t.old.lineOf(first)-1), c.end))]
 	return !onCondition.Match(head) && slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(head) })
 }
 
@@ -386,6 +394,12 @@ func (k *look) skipped(t *tested) {
 				return
 			}
 			line := t.now.lineOf(at)
+			if name := t.inherited(at); name != "" {
+				if t.old != nil {
+					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the inherited test "+shown(name)+" is skipped now, or does not count")
+				}
+				continue
+			}
 			i := owner(t.after, at)
 			if strings.HasPrefix(m.rule, "->") { // stands behind its test
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
@@ -409,6 +423,7 @@ func (k *look) skipped(t *tested) {
 			case t.lang.indent && at > c.begin && !conditional && t.inner(c, at): // of what it tests
 			case !strings.HasPrefix(m.rule, "->") && t.inOtherWords(i):
 			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
+			case !isNew && conditional && t.counterpart(i): // a new one runs where it does not
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
@@ -436,6 +451,28 @@ func (k *look) skipped(t *tested) {
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
 		}
 	}
+}
+
+// overrides finds methods that take the place of inherited ones.
+var overrides = re(`(?m)\boverride\b|@Override\b`)
+
+// inherited names the test of another class that a mark stands above.
+func (t *tested) inherited(at int) string {
+	if t.lang.attribute == nil || t.now.code[at] != '@' && t.now.code[at] != '[' {
+		return ""
+	}
+	name, begin, ok := t.now.declared(at)
+	if !ok || !overrides.Match(t.now.code[at:begin]) || slices.ContainsFunc(t.after, func(c testCase) bool { return c.begin == begin }) {
+		return ""
+	}
+	return name
+}
+
+// counterpart reports whether the test behind another is a new one whose name begins
+// with that of the other, and is skipped at times, too.
+func (t *tested) counterpart(i int) bool {
+	next := i + 1
+	return next < len(t.after) && t.was[next] < 0 && strings.HasPrefix(t.after[next].name, t.after[i].name) && t.marks(t.now, t.after[next]) > 0
 }
 
 // onCondition finds what a mark or the head of a block says that depends on
