@@ -29,7 +29,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)Cargo\.toml$`), "linters", sections(re(`^\[+\s*(?:workspace\.)?lints\b`)), nil},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", nil, scripted},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", nil, targets},
-	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|^\.(?:(?:github|gitea|forgejo)/(?:workflows|actions)|circleci|buildkite)/`), "the CI", nil, nil},
+	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|^\.(?:(?:github|gitea|forgejo)/(?:workflows|actions)|circleci|buildkite)/.*\.\w+$`), "the CI", nil, nil},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b)`)), nil},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", silenced, nil},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", nil, nil},
@@ -57,10 +57,10 @@ func configurationOf(name string) *configuration {
 func (k *look) config() {
 	for _, f := range k.files {
 		was := cmp.Or(f.From, f.Path)
-		k.interposed(f)
 		if fixture.MatchString(f.Path) {
 			continue
 		}
+		k.interposed(f)
 		c := configurationOf(was)
 		if c == nil {
 			c = configurationOf(f.Path)
@@ -111,7 +111,7 @@ var (
 	// usual finds what is no excuse, or one that nobody asks about: rules that fail a check,
 	// modules without types, warnings of others, places that hold nothing of one's own,
 	// and code that no test runs.
-	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|\.(?:json|snap|svg|txt)["',\s]*$|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
+	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|test_?data|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|\.(?:json|snap|svg|txt)["',\s]*$|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true|<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)>\s*false`)
 	// enables finds what is looked for all the same.

@@ -83,7 +83,7 @@ var languages = []language{
 		tests: re(`_test\.go$`),
 		named: re(`(?m)^func (?:\([^)\n]*\) )?((?:Test|Fuzz|Example)\w*)\s*\(`),
 		skip: []mark{
-			{rule: "t.Skip", re: re(`\b[a-z]\w*(?:\.T\(\))?\.(?:Skip|Skipf|SkipNow)\(`)},
+			{rule: "t.Skip", re: re(`\b(?:[a-z]\w{0,2}|\w+\.T\(\))\.(?:Skip|Skipf|SkipNow)\(|(?m)^[ \t]*[a-z]\w*\.(?:Skip|Skipf|SkipNow)\([^\n]*\)[ \t]*$`)},
 		},
 		assert:   re(asserts + `|\brequire\.\w+\(|\b\w+(?:\.T\(\))?\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`),
 		trivial:  re(`\b(?:assert|require)\.(?:True|Truef)\(\w+, true\b|\b(?:assert|require)\.(?:Equal|EqualValues)\(\w+, (?:true, true|1, 1|nil, nil|0, 0)\)`),
@@ -184,7 +184,7 @@ var languages = []language{
 			{rule: "skip", re: re(`(?m)^[ \t]*(?:skip|pending)\b(?:[ \t]*\(?["']|[ \t]*$|[ \t]+(?:if|unless)\b)|(?m)^[ \t]*(?:it|describe|context|specify|scenario|feature|example)\b[^#\n]*(?:,\s*(?:skip|pending):|:(?:skip|pending)\b)`)},
 			{rule: "xit", re: re(`(?m)^[ \t]*(?:xit|xdescribe|xcontext|xspecify|xscenario|xexample|xfeature)\b`)},
 		},
-		only:     re(`(?m)^[ \t]*(?:fit|fdescribe|fcontext|fspecify|fscenario)\b|,\s*(?:focus:\s*true|:focus\b)|(?m)^[ \t]*focus\s*$`),
+		only:     re(`(?m)^[ \t]*(?:fit|fdescribe|fcontext|fspecify|fscenario)\b|(?m)^[ \t]*(?:RSpec\.)?(?:it|describe|context|specify|scenario|feature|example)\b[^#\n]*,\s*(?:focus:\s*true|:focus\b)|(?m)^[ \t]*focus\s*$`),
 		assert:   re(asserts + bare + `|\bflunk\b|\bis_expected\b|\b(?:must|wont)_\w+|\.should\b`),
 		trivial:  re(`\bexpect\(\s*true\s*\)\.to\s+(?:be|eq|be_truthy)\b|\bassert\s+true\b|\bassert\(\s*true\s*\)|\bassert_equal\s*\(?\s*(?:true,\s*true|1,\s*1)\b`),
 		disabled: re(`(?m)^[ \t]*(?:if false|unless true)\b`),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -241,7 +242,7 @@ func (k *look) removed(t *tested) {
 	for _, c := range lost {
 		size += t.old.lineOf(c.end) - c.line
 	}
-	if 2*k.gained[t.lang] >= len(lost) || k.came > 0 && 2*k.came >= size || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t)) {
+	if 2*k.gained[t.lang] >= len(lost) || k.came > 0 && 2*k.came >= size || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t) || k.dropped(t, lost)) {
 		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
@@ -353,6 +354,26 @@ func (k *look) outlived(t *tested) bool {
 	})
 }
 
+// dropped reports whether the code that a file of tests is about, by its name, has lost
+// something that tests call.
+func (k *look) dropped(t *tested, tests []testCase) bool {
+	calls := func(code []byte) map[string]bool {
+		names := map[string]bool{}
+		for _, m := range call.FindAll(code, -1) {
+			names[string(m)] = true
+		}
+		return names
+	}
+	return slices.ContainsFunc(k.files, func(f File) bool {
+		if languageOf(f.Path) != t.lang || isTest(f.Path) || k.subject(f.Path) != k.subject(cmp.Or(t.file.From, t.file.Path)) {
+			return false
+		}
+		had, has := calls(lex(f.Old, t.lang.lexis).code), calls(lex(f.New, t.lang.lexis).code)
+		maps.DeleteFunc(had, func(name string, _ bool) bool { return has[name] })
+		return slices.ContainsFunc(tests, func(c testCase) bool { return overlap(calls(t.old.code[c.begin:c.end]), had) })
+	})
+}
+
 // codeDirs returns where code may stand whose tests stand in a directory.
 func codeDirs(dir string) []string {
 	dirs := []string{dir}
@@ -411,7 +432,7 @@ func (k *look) skipped(t *tested) {
 			}
 			if i < 0 {
 				tests := len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
-				if tests && !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
+				if tests && !conditional && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -428,6 +449,7 @@ func (k *look) skipped(t *tested) {
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
 			case isNew && (m.new || t.now.empty(c) || at > c.begin && nothingElse.Match(t.now.code[min(t.now.endOf(at), c.end):c.end])): // it is only planned, or does not apply
+			case isNew && t.lang.name == "rust" && slices.ContainsFunc(t.before, func(c testCase) bool { return t.marks(t.old, c) > 0 }): // a CI that runs ignored tests runs it, too
 			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
 			case isNew && (k.silent[id(t, c)] || bytes.Contains(t.now.text, []byte("--ignored")) && bytes.Contains(t.now.text, []byte(c.name+`"`))): // it was before, or is a child of another test
 			case isNew && t.renamed(): // it was skipped before
@@ -487,7 +509,7 @@ var (
 )
 
 // argument finds a condition that is an argument of a mark.
-var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b`)
+var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b|\bxfail\(\s*(?:not\s+)?(?:[a-z]\w*|[A-Z_]{2}\w*)\s*[,)]`)
 
 // assigned finds what stands in front of a mark that only gets a name.
 var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?[\w.]+[ \t]*=[^=]|[?:][ \t])`)
