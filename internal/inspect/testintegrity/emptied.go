@@ -79,8 +79,8 @@ func (k *look) emptied(t *tested) {
 			if bytes.HasSuffix(bytes.TrimRight(t.now.code[:at], " \t\n{"), []byte("if (process.exitCode)")) {
 				continue // with what they found
 			}
-			if forks.Match(t.now.code) || t.old == nil && t.lang.name != "go" && path.Base(t.file.Path) != "conftest.py" {
-				continue // a child, or a new file, which no other test reads
+			if forks.Match(t.now.code) || strings.Contains(t.file.Path, "bench") || t.old == nil && t.lang.name != "go" && path.Base(t.file.Path) != "conftest.py" {
+				continue // a child, a program beside the tests, or a new file, which no other test reads
 			}
 			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
 		}

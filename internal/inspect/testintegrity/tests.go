@@ -28,6 +28,7 @@ type tested struct {
 	parts    [][2]int        // of now, around lines that are new
 	told     map[string]bool // names of tests of which something was said
 	came     func() [][]byte // lines that are new, without comments
+	groups   func() [][2]int // skippedGroups, once
 	again    map[int]bool    // those of after that were skipped as often before
 	renames  int             // how many new tests may be lost ones that were skipped; -1: not counted
 }
@@ -60,6 +61,7 @@ func (k *look) tests() {
 			continue
 		}
 		t.came = sync.OnceValue(func() [][]byte { return missing(linesOf(t.now.plain), linesOf(t.old.plain)) })
+		t.groups = sync.OnceValue(t.skippedGroups)
 		t.pair()
 		all = append(all, t)
 	}
@@ -173,22 +175,19 @@ func (k *look) news(all []tested) {
 		}
 	}
 	for _, f := range k.files {
-		if lang := languageOf(f.Path); lang == nil && (testPlace.MatchString(path.Dir(f.Path)) || fixture.MatchString(f.Path)) {
+		if lang := languageOf(f.Path); lang == nil && (testPlace.MatchString(path.Dir(f.Path)) || fixture.MatchString(f.Path)) || lang != nil && lang.inline && isTest(f.Path) && !slices.ContainsFunc(all, func(t tested) bool { return t.file.Path == f.Path }) {
 			k.came += len(missing(linesOf(f.New), linesOf(f.Old)))
 		}
 	}
 	for i := range all {
 		t := &all[i]
-		silent := sync.OnceValue(t.skippedGroups)
 		t.lost = slices.DeleteFunc(t.lost, func(at int) bool {
 			name := id(t, t.before[at])
 			if moved[name]--; moved[name] < 0 {
 				k.counts.Deleted++
 				return false
 			}
-			if slices.ContainsFunc(silent(), func(group [2]int) bool { return group[0] <= t.before[at].begin && t.before[at].begin < group[1] }) {
-				k.silent[name] = true
-			}
+			k.silent[name] = k.silent[name] || t.wasSilent(t.before[at])
 			k.counts.Added--
 			k.counts.Changed++
 			return true
@@ -223,6 +222,11 @@ func (t *tested) skippedGroups() [][2]int {
 	return groups
 }
 
+// wasSilent reports whether a test stood in what was skipped as a whole.
+func (t *tested) wasSilent(c testCase) bool {
+	return slices.ContainsFunc(t.groups(), func(group [2]int) bool { return group[0] <= c.begin && c.begin < group[1] })
+}
+
 // removed tells the tests that are gone.
 func (k *look) removed(t *tested) {
 	var lost []testCase
@@ -234,7 +238,7 @@ func (k *look) removed(t *tested) {
 	for _, i := range t.lost {
 		c := t.before[i]
 		again := survives(t.old.text[c.begin:c.end], k.fresh) // under another name, or as a row of a table
-		if !again && !t.old.empty(c) && !t.idle(c) && !(stays[c.name] && each()) {
+		if !again && !t.old.empty(c) && !t.idle(c) && !t.wasSilent(c) && (!stays[c.name] || !each()) {
 			lost = append(lost, c)
 		}
 	}
@@ -301,7 +305,8 @@ func (k *look) recoded(lang *language) bool {
 			return slices.DeleteFunc(linesOf(untested(text, lang)), remark.Match)
 		}
 		recoded = slices.ContainsFunc(k.files, func(f File) bool {
-			return languageOf(f.Path) == lang && !isTest(f.Path) && !testPlace.MatchString(path.Dir(f.Path)) && !follows(code(f.Old), code(f.New))
+			command := f.Deleted && bytes.HasPrefix(f.Old, []byte("#!")) && languageOf(f.Path) == nil
+			return (command || languageOf(f.Path) == lang) && !isTest(f.Path) && !testPlace.MatchString(path.Dir(f.Path)) && !follows(code(f.Old), code(f.New))
 		})
 		k.codeOut[lang] = recoded
 	}
@@ -431,7 +436,7 @@ func (k *look) skipped(t *tested) {
 				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
-				tests := len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
+				tests := t.lang.name != "go" && len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
 				if tests && !conditional && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
@@ -445,6 +450,7 @@ func (k *look) skipped(t *tested) {
 			case !strings.HasPrefix(m.rule, "->") && t.inOtherWords(i):
 			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
 			case !isNew && conditional && t.counterpart(i): // a new one runs where it does not
+			case !isNew && t.old.empty(t.before[t.was[i]]): // it tested nothing
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
