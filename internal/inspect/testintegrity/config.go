@@ -111,7 +111,7 @@ var (
 	// usual finds what is no excuse, or one that nobody asks about: rules that fail a check,
 	// modules without types, warnings of others, places that hold nothing of one's own,
 	// and code that no test runs.
-	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|test_?data|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|\.(?:json|snap|svg|txt)["',\s]*$|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
+	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|test_?data|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|\.(?:json|snap|svg|txt)["',\s]*$|TYPE_CHECKING|^disable_warnings|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true|<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)>\s*false`)
 	// enables finds what is looked for all the same.
@@ -243,7 +243,7 @@ var (
 	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, complete its arguments, or say where it is.
-	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|compgen|complete|local)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=["']`)
+	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|push|image|npm ci|module|checksum|createdb|create database|prune|echo|compgen|complete|local)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=["']`)
 	// idle finds commands that check nothing.
 	idle = re(`^[@-]*(?:true|:|exit 0|echo\b[^;&|]*|printf\b[^;&|]*|(?:ifn?def|ifn?eq|else|endif)\b.*|)$`)
 	// checkNames finds names of scripts and targets that are checks.

@@ -473,7 +473,7 @@ func (k *look) skipped(t *tested) {
 	}
 	if t.lang.only != nil {
 		for _, at := range k.freshIn(t, t.lang.only, inCode) {
-			if bytes.IndexByte(t.now.code[t.now.begin(t.now.lineOf(at)-1):at], '?') >= 0 {
+			if own := t.now.code[t.now.begin(t.now.lineOf(at)-1):at]; bytes.IndexByte(own, '?') >= 0 || chosen.Match(own) {
 				continue // it depends on what somebody sets
 			}
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
@@ -502,6 +502,9 @@ func (t *tested) counterpart(i int) bool {
 	next := i + 1
 	return next < len(t.after) && t.was[next] < 0 && strings.HasPrefix(t.after[next].name, t.after[i].name) && t.marks(t.now, t.after[next]) > 0
 }
+
+// chosen finds what stands in front of a mark that becomes a value under a condition.
+var chosen = re(`\bif\s*\(.*\)\s*\w+\s*=\s*$`)
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
@@ -572,14 +575,20 @@ func (t *tested) inner(c testCase, at int) bool {
 
 // marks counts those that skip a test, in its beginning and above it.
 func (t *tested) marks(s *source, c testCase) int {
-	const above, below = 300, 3000
-	from, to := max(0, c.at-above), min(c.end, c.begin+below)
-	from += 1 + bytes.LastIndex(s.code[from:c.at], []byte("\n\n"))
+	const below = 3000
+	from, to := s.above(c), min(c.end, c.begin+below)
 	n := 0
 	for _, m := range t.lang.skip {
 		n += len(m.re.FindAllIndex(s.code[from:to], -1))
 	}
 	return n
+}
+
+// above is where what stands above a test begins, without a blank line between.
+func (s *source) above(c testCase) int {
+	const most = 300
+	from := max(0, c.at-most)
+	return from + 1 + bytes.LastIndex(s.code[from:c.at], []byte("\n\n"))
 }
 
 // inOtherWords reports whether a test that stays was skipped as often before.
@@ -612,12 +621,12 @@ func (t *tested) renamed() bool {
 	return true
 }
 
-// conditions counts those in a test.
+// conditions counts those in a test and above it.
 func (t *tested) conditions(s *source, c testCase) int {
-	return len(ifs.FindAllIndex(s.code[c.begin:c.end], -1))
+	return len(ifs.FindAllIndex(s.code[s.above(c):c.end], -1))
 }
 
-var ifs = re(`\b(?:if|unless)\b`)
+var ifs = re(`\b(?:if|unless)\b|#\[cfg\(`)
 
 // inCode and inStrings are the parts of a source where patterns are looked for.
 func inCode(s *source) []byte    { return s.code }
