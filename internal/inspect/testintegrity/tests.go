@@ -458,6 +458,7 @@ func (k *look) skipped(t *tested) {
 			case isNew && t.lang.name == "rust" && slices.ContainsFunc(t.before, func(c testCase) bool { return t.marks(t.old, c) > 0 }): // a CI that runs ignored tests runs it, too
 			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
 			case isNew && (k.silent[id(t, c)] || bytes.Contains(t.now.text, []byte("--ignored")) && bytes.Contains(t.now.text, []byte(c.name+`"`))): // it was before, or is a child of another test
+			case isNew && example.MatchString(t.file.Path):
 			case isNew && t.renamed(): // it was skipped before
 			case isNew:
 				t.told[c.name] = true
@@ -542,7 +543,7 @@ func (t *tested) conditional(i, at int) bool {
 	}
 	own := s.code[s.begin(line):s.end(line)]
 	until := min(s.end(line), at+far)
-	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 { // arguments on more lines
+	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 && t.lang.name != "js" { // arguments on more lines; there the test is one
 		until = max(until, min(s.closing(at+open), at+far))
 	}
 	if onCondition.Match(s.code[max(s.begin(line), at-far):until]) || argument.Match(s.code[at:until]) {
