@@ -100,7 +100,7 @@ var languages = []language{
 			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`), new: true},
 			{rule: ".failing", re: re(`(?m)(?:^|[^\w.$])(?:it|test)(?:\.\w+)*\.(?:fails|failing)\b`)},
 			{rule: "xit", re: re(`(?m)(?:^|[^\w.$])(?:xit|xtest|xdescribe|xcontext|xspecify|xsuite)\s*\(`)},
-			{rule: "skip: true", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `\s*\([^{}()]{0,200}\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
+			{rule: "skip: true", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `\s*\([^{}()]*\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
 		},
 		only:     re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.only\b|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|(?:^|[^\w.$])` + jsTest + `\s*\([^(){}\n]*\{[^{}\n]*\bonly:\s*true`),
 		assert:   re(asserts + `|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|equal|same|ok|throws|throwsAsync|like|snapshot)\(|\.should\b`),
