@@ -45,7 +45,7 @@ func TestOrdinaryCommits(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ORDINARY_SEED: %v", err)
 	}
-	o := ordinary{t: t, cfg: actionDefaults(t), rules: map[string]int{}, alone: map[string]int{}, rnd: rand.New(rand.NewPCG(seed, 2))}
+	o := ordinary{t: t, cfg: actionDefaults(t), rules: map[string]int{}, alone: map[string]int{}, draw: rand.New(rand.NewPCG(seed, 1)), pick: rand.New(rand.NewPCG(seed, 2))}
 	if path := os.Getenv("ORDINARY_OUT"); path != "" {
 		f, err := os.Create(path)
 		if err != nil {
@@ -61,7 +61,7 @@ func TestOrdinaryCommits(t *testing.T) {
 	for _, rule := range slices.SortedFunc(maps.Keys(o.rules), func(a, b string) int { return cmp.Or(o.rules[b]-o.rules[a], strings.Compare(a, b)) }) {
 		t.Logf("%5d commits, %4d of them with nothing else: %s", o.rules[rule], o.alone[rule], rule)
 	}
-	o.rnd.Shuffle(len(o.samples), func(i, j int) { o.samples[i], o.samples[j] = o.samples[j], o.samples[i] })
+	o.pick.Shuffle(len(o.samples), func(i, j int) { o.samples[i], o.samples[j] = o.samples[j], o.samples[i] })
 	for _, s := range o.samples[:min(len(o.samples), 60)] {
 		t.Log(s)
 	}
@@ -94,7 +94,7 @@ type ordinary struct {
 	t            *testing.T
 	cfg          config.Config
 	sum          tally
-	rnd          *rand.Rand
+	draw, pick   *rand.Rand // of commits, whatever is found, and of findings
 	rules, alone map[string]int
 	samples      []string // one finding of each flagged commit
 	out          io.Writer
@@ -118,7 +118,7 @@ func (o *ordinary) repository(dir string, commits int) {
 	}
 	var list strings.Builder
 	all := strings.Fields(string(git("", "rev-list", "--no-merges", "--min-parents=1", "HEAD")))
-	first := o.rnd.Float64()
+	first := o.draw.Float64()
 	for i := range min(commits, len(all)) { // over all of the history
 		fmt.Fprintln(&list, all[int((float64(i)+first)*float64(len(all))/float64(min(commits, len(all))))])
 	}
@@ -213,7 +213,7 @@ func (o *ordinary) commit(name string, found []ralph.Finding, n *tally) {
 	}
 	if len(flags) > 0 {
 		n.flagged++
-		o.samples = append(o.samples, flags[o.rnd.IntN(len(flags))])
+		o.samples = append(o.samples, flags[o.pick.IntN(len(flags))])
 	}
 }
 

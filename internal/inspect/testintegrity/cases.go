@@ -196,6 +196,9 @@ func (l *language) bodyEnd(s *source, c *testCase, next int, ends []int32) int {
 		}
 		return next
 	}
+	if i := s.skip(c.begin); l.name == "js" && i < len(s.code) && s.code[i] == ')' { // only planned
+		return i
+	}
 	const furthest = 2000
 	for i := c.begin; i < min(next, c.begin+furthest); i++ {
 		switch s.code[i] {

@@ -29,7 +29,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)Cargo\.toml$`), "linters", sections(re(`^\[+\s*(?:workspace\.)?lints\b`)), nil},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", nil, scripted},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", nil, targets},
-	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|^\.(?:(?:github|gitea|forgejo)/(?:workflows|actions)|circleci|buildkite)/`), "the CI", nil, nil},
+	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|^\.(?:(?:github|gitea|forgejo)/(?:workflows|actions)|circleci|buildkite)/.*\.\w+$`), "the CI", nil, nil},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b)`)), nil},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", silenced, nil},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", nil, nil},
@@ -57,10 +57,10 @@ func configurationOf(name string) *configuration {
 func (k *look) config() {
 	for _, f := range k.files {
 		was := cmp.Or(f.From, f.Path)
-		k.interposed(f)
 		if fixture.MatchString(f.Path) {
 			continue
 		}
+		k.interposed(f)
 		c := configurationOf(was)
 		if c == nil {
 			c = configurationOf(f.Path)
@@ -76,7 +76,7 @@ func (k *look) config() {
 		switch {
 		case told:
 		case f.Deleted || configurationOf(f.Path) == nil:
-			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) {
+			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) && !k.abandoned(was) {
 				how = " "
 			}
 		case c.commands != nil:
@@ -111,7 +111,7 @@ var (
 	// usual finds what is no excuse, or one that nobody asks about: rules that fail a check,
 	// modules without types, warnings of others, places that hold nothing of one's own,
 	// and code that no test runs.
-	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
+	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|test_?data|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|\.(?:json|snap|svg|txt)["',\s]*$|TYPE_CHECKING|^disable_warnings|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true|<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)>\s*false`)
 	// enables finds what is looked for all the same.
@@ -196,6 +196,14 @@ func isExcused(text, line []byte) bool {
 	return false
 }
 
+// abandoned reports whether the change deletes the package that a file stands in.
+func (k *look) abandoned(name string) bool {
+	dir := path.Dir(name)
+	return dir != "." && slices.ContainsFunc(k.files, func(f File) bool {
+		return f.Deleted && path.Dir(f.Path) == dir && manifest.MatchString(f.Path)
+	})
+}
+
 // unused reports whether a file configures TSLint, which is in no package.json above it.
 func (k *look) unused(name string) bool {
 	if path.Base(name) != "tslint.json" || k.options.Base == nil {
@@ -235,7 +243,7 @@ var (
 	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, complete its arguments, or say where it is.
-	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|compgen|complete|local)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=["']`)
+	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|push|image|npm ci|module|checksum|createdb|create database|prune|echo|compgen|complete|local)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=["']`)
 	// idle finds commands that check nothing.
 	idle = re(`^[@-]*(?:true|:|exit 0|echo\b[^;&|]*|printf\b[^;&|]*|(?:ifn?def|ifn?eq|else|endif)\b.*|)$`)
 	// checkNames finds names of scripts and targets that are checks.
@@ -353,7 +361,7 @@ type interposer struct {
 const startsChecks = "it decides what runs when a check is started"
 
 var interposers = []interposer{
-	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`), ralph.FindingChecks, startsChecks},
 	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml))$`), anyLine, ralph.FindingChecks, startsChecks},

@@ -32,7 +32,7 @@ var (
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
 	// those that expect a failure.
-	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|Nil)\((?:t, ?)?err\)|\.NoError\(`)
+	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.Repeat\.Any\(|\.(?:Fatal|Fatalf|Error|Nil)\((?:t, ?)?err\)|\.NoError\(`)
 	// expected finds annotations of tests that say which exception is thrown.
 	expected = re(`\b[eE]xpected(?:Exceptions?)?\b`)
 	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
@@ -76,8 +76,11 @@ func (k *look) emptied(t *tested) {
 			if line := t.now.lineAt([]int{at, at}); t.lang.name == "python" && path.Base(t.file.Path) != "conftest.py" && !strings.Contains(line, "atexit") {
 				continue // a child that a test starts
 			}
-			if forks.Match(t.now.code) || t.old == nil && t.lang.name != "go" && path.Base(t.file.Path) != "conftest.py" {
-				continue // a child, or a new file, which no other test reads
+			if bytes.HasSuffix(bytes.TrimRight(t.now.code[:at], " \t\n{"), []byte("if (process.exitCode)")) {
+				continue // with what they found
+			}
+			if forks.Match(t.now.code) || strings.Contains(t.file.Path, "bench") || t.old == nil && t.lang.name != "go" && path.Base(t.file.Path) != "conftest.py" {
+				continue // a child, a program beside the tests, or a new file, which no other test reads
 			}
 			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
 		}

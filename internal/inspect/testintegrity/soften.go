@@ -43,7 +43,7 @@ var (
 	linter   = re(`(?i)` + linters + `[\w./-]*["']?(?:\s*[,:=<>~!@]|\s)\W*v?\d+\.\d|^(?:deps\s*=|[-"'\s])*` + linters + `[\w-]*["',]*$|Include="[^"]*(?:Analyzer|StyleCop)`)
 )
 
-const linters = `\b(?:[\w@/-]*(?:flake8|pylint|ruff|eslint|stylelint|biome|oxlint|rubocop|mypy|pyright|phpstan|psalm|php_codesniffer|coding-standard|revive|staticcheck|checkstyle|detekt)|xo\b)`
+const linters = `\b(?:[\w@/-]*(?:flake8|pylint|ruff|eslint|stylelint|biome|oxlint|rubocop|mypy|pyright|golangci-lint|phpstan|psalm|php_codesniffer|coding-standard|revive|staticcheck|checkstyle|detekt)|xo\b)`
 
 // linterCame reports whether the change adds a linter or a plugin of one, or another
 // version: what is excused then was not asked for before.
@@ -59,8 +59,8 @@ var softeners = []softener{
 	{"- before a command", pass, true, re(`^-\s*@?(?:npm|yarn|pnpm|go|cargo|pytest|python|mvn|\./|golangci|eslint|ruff|tox|make|\$\()`), re(`(?i)^(?:gnu)?makefile$|\.mk$`)},
 	{"continue-on-error", "a step may fail without anybody hearing of it", false, re(`\bcontinue-on-error:\s*(?:true|["']?\$\{\{)|\ballow_failure:\s*true|\bcontinueOnError:\s*true|\bcatchError\b`), nil},
 	{"switched off", "a step is switched off", false, re(`^-?\s*if:\s*(?:\$\{\{\s*)?false\b|\bwhen:\s*never\b`), nil},
-	{"passWithNoTests", "a run without a single test passes", false, re(`--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), nil},
-	{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)testFailureIgnore>\s*true|<skipTests>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--no-error-on-unmatched|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|--force-exit\b`), nil},
+	{"passWithNoTests", "a run without a single test or file passes", false, re(`--no-error-on-unmatched|--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), nil},
+	{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)testFailureIgnore>\s*true|<skipTests>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|--force-exit\b`), nil},
 	{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S|\b(?:verify|test|check)\b.*(?:-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b)`), nil},
 	{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^ignore_errors\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), re(`^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`)},
 	{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
@@ -78,6 +78,15 @@ func started(lines [][]byte) map[string]bool {
 		}
 	}
 	return names
+}
+
+// option is what a line says from a place on that a pattern found, to the end of a quotation.
+func option(found, line []byte) []byte {
+	rest := line[bytes.Index(line, found):]
+	if end := bytes.IndexAny(rest[len(found):], `"'`); end >= 0 {
+		rest = rest[:len(found)+end]
+	}
+	return rest
 }
 
 func overlap(a, b map[string]bool) bool {
@@ -151,6 +160,12 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	n := 0
 	before := map[string]int{} // lines that had it already and were changed
 	gone := missing(linesOf(f.Old), linesOf(f.New))
+	ran := started(gone)
+	for _, other := range k.files {
+		if other.Deleted && configurationOf(other.Path) != nil {
+			gone = append(gone, linesOf(other.Old)...)
+		}
+	}
 	for _, line := range gone {
 		for _, s := range softeners {
 			if s.line.Match(line) {
@@ -160,7 +175,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	}
 	come := missing(linesOf(f.New), linesOf(f.Old))
 	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
-	ran, wanted, reports := started(gone), demanded(come), onlyReports(f)
+	wanted, reports := demanded(come), onlyReports(f)
 	cop, cops := "", sync.OnceValue(k.cops)
 	others := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
 	had := map[string]int{}
@@ -184,6 +199,8 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			before[s.rule]--
 			switch {
 			case before[s.rule] >= 0:
+			case s.rule == "tests left out" && slices.ContainsFunc(gone, func(old []byte) bool { return bytes.Contains(old, option(s.line.Find(line), line)) }): // on more lines
+			case s.rule == "ignore failures" && bytes.Contains(f.Old, s.line.Find(line)) && checkCommand.Match(line) && !overlap(started([][]byte{line}), ran): // as others beside it
 			case s.files != nil && extended:
 			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
 			case bytes.HasPrefix(line, []byte("Enabled:")) && (cops()["-"+cop] || others && !cops()[cop]):

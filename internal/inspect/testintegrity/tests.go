@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -27,6 +28,7 @@ type tested struct {
 	parts    [][2]int        // of now, around lines that are new
 	told     map[string]bool // names of tests of which something was said
 	came     func() [][]byte // lines that are new, without comments
+	groups   func() [][2]int // skippedGroups, once
 	again    map[int]bool    // those of after that were skipped as often before
 	renames  int             // how many new tests may be lost ones that were skipped; -1: not counted
 }
@@ -59,6 +61,7 @@ func (k *look) tests() {
 			continue
 		}
 		t.came = sync.OnceValue(func() [][]byte { return missing(linesOf(t.now.plain), linesOf(t.old.plain)) })
+		t.groups = sync.OnceValue(t.skippedGroups)
 		t.pair()
 		all = append(all, t)
 	}
@@ -172,22 +175,19 @@ func (k *look) news(all []tested) {
 		}
 	}
 	for _, f := range k.files {
-		if lang := languageOf(f.Path); lang == nil && (testPlace.MatchString(path.Dir(f.Path)) || fixture.MatchString(f.Path)) {
+		if lang := languageOf(f.Path); lang == nil && (testPlace.MatchString(path.Dir(f.Path)) || fixture.MatchString(f.Path)) || lang != nil && lang.inline && isTest(f.Path) && !slices.ContainsFunc(all, func(t tested) bool { return t.file.Path == f.Path }) {
 			k.came += len(missing(linesOf(f.New), linesOf(f.Old)))
 		}
 	}
 	for i := range all {
 		t := &all[i]
-		silent := sync.OnceValue(t.skippedGroups)
 		t.lost = slices.DeleteFunc(t.lost, func(at int) bool {
 			name := id(t, t.before[at])
 			if moved[name]--; moved[name] < 0 {
 				k.counts.Deleted++
 				return false
 			}
-			if slices.ContainsFunc(silent(), func(group [2]int) bool { return group[0] <= t.before[at].begin && t.before[at].begin < group[1] }) {
-				k.silent[name] = true
-			}
+			k.silent[name] = k.silent[name] || t.wasSilent(t.before[at])
 			k.counts.Added--
 			k.counts.Changed++
 			return true
@@ -222,13 +222,23 @@ func (t *tested) skippedGroups() [][2]int {
 	return groups
 }
 
+// wasSilent reports whether a test stood in what was skipped as a whole.
+func (t *tested) wasSilent(c testCase) bool {
+	return slices.ContainsFunc(t.groups(), func(group [2]int) bool { return group[0] <= c.begin && c.begin < group[1] })
+}
+
 // removed tells the tests that are gone.
 func (k *look) removed(t *tested) {
 	var lost []testCase
+	stays := map[string]bool{}
+	for _, c := range t.after {
+		stays[c.name] = true
+	}
+	each := sync.OnceValue(func() bool { return slices.ContainsFunc(t.came(), multiplies.Match) }) // one does for many now
 	for _, i := range t.lost {
 		c := t.before[i]
 		again := survives(t.old.text[c.begin:c.end], k.fresh) // under another name, or as a row of a table
-		if !again && !t.old.empty(c) && !t.idle(c) {
+		if !again && !t.old.empty(c) && !t.idle(c) && !t.wasSilent(c) && (!stays[c.name] || !each()) {
 			lost = append(lost, c)
 		}
 	}
@@ -236,7 +246,7 @@ func (k *look) removed(t *tested) {
 	for _, c := range lost {
 		size += t.old.lineOf(c.end) - c.line
 	}
-	if 2*k.gained[t.lang] >= len(lost) || k.came > 0 && 2*k.came >= size || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t)) {
+	if 2*k.gained[t.lang] >= len(lost) || k.came > 0 && 2*k.came >= size || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t) || k.dropped(t, lost)) {
 		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
@@ -255,6 +265,9 @@ func (k *look) removed(t *tested) {
 	}
 }
 
+// multiplies finds what makes many tests of one.
+var multiplies = re(`\beach\b|[pP]arametri[sz]e|DataProvider|TestCaseSource`)
+
 // idle reports whether a test did not run before, or asserted nothing that may fail.
 func (t *tested) idle(c testCase) bool {
 	body := t.old.code[c.begin:c.end]
@@ -264,8 +277,8 @@ func (t *tested) idle(c testCase) bool {
 	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(body) {
 		return true
 	}
-	first := t.old.end(min(t.old.lineOf(c.begin), len(t.old.starts)-1)) // of its body
-	head := t.old.code[c.at:max(c.begin, min(first, c.end))]
+	first := t.old.skip(t.old.end(t.old.lineOf(c.begin) - 1)) // of its body
+	head := t.old.code[c.at:max(c.begin, min(t.old.end(t.old.lineOf(first)-1), c.end))]
 	return !onCondition.Match(head) && slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(head) })
 }
 
@@ -292,7 +305,8 @@ func (k *look) recoded(lang *language) bool {
 			return slices.DeleteFunc(linesOf(untested(text, lang)), remark.Match)
 		}
 		recoded = slices.ContainsFunc(k.files, func(f File) bool {
-			return languageOf(f.Path) == lang && !isTest(f.Path) && !testPlace.MatchString(path.Dir(f.Path)) && !follows(code(f.Old), code(f.New))
+			command := f.Deleted && bytes.HasPrefix(f.Old, []byte("#!")) && languageOf(f.Path) == nil
+			return (command || languageOf(f.Path) == lang) && !isTest(f.Path) && !testPlace.MatchString(path.Dir(f.Path)) && !follows(code(f.Old), code(f.New))
 		})
 		k.codeOut[lang] = recoded
 	}
@@ -345,6 +359,26 @@ func (k *look) outlived(t *tested) bool {
 	})
 }
 
+// dropped reports whether the code that a file of tests is about, by its name, has lost
+// something that tests call.
+func (k *look) dropped(t *tested, tests []testCase) bool {
+	calls := func(code []byte) map[string]bool {
+		names := map[string]bool{}
+		for _, m := range call.FindAll(code, -1) {
+			names[string(m)] = true
+		}
+		return names
+	}
+	return slices.ContainsFunc(k.files, func(f File) bool {
+		if languageOf(f.Path) != t.lang || isTest(f.Path) || k.subject(f.Path) != k.subject(cmp.Or(t.file.From, t.file.Path)) {
+			return false
+		}
+		had, has := calls(lex(f.Old, t.lang.lexis).code), calls(lex(f.New, t.lang.lexis).code)
+		maps.DeleteFunc(had, func(name string, _ bool) bool { return has[name] })
+		return slices.ContainsFunc(tests, func(c testCase) bool { return overlap(calls(t.old.code[c.begin:c.end]), had) })
+	})
+}
+
 // codeDirs returns where code may stand whose tests stand in a directory.
 func codeDirs(dir string) []string {
 	dirs := []string{dir}
@@ -386,6 +420,12 @@ func (k *look) skipped(t *tested) {
 				return
 			}
 			line := t.now.lineOf(at)
+			if name := t.inherited(at); name != "" {
+				if t.old != nil {
+					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the inherited test "+shown(name)+" is skipped now, or does not count")
+				}
+				continue
+			}
 			i := owner(t.after, at)
 			if strings.HasPrefix(m.rule, "->") { // stands behind its test
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
@@ -396,8 +436,8 @@ func (k *look) skipped(t *tested) {
 				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
-				tests := len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
-				if tests && !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
+				tests := t.lang.name != "go" && len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
+				if tests && !conditional && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -409,12 +449,16 @@ func (k *look) skipped(t *tested) {
 			case t.lang.indent && at > c.begin && !conditional && t.inner(c, at): // of what it tests
 			case !strings.HasPrefix(m.rule, "->") && t.inOtherWords(i):
 			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
+			case !isNew && conditional && t.counterpart(i): // a new one runs where it does not
+			case !isNew && t.old.empty(t.before[t.was[i]]): // it tested nothing
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
 			case isNew && (m.new || t.now.empty(c) || at > c.begin && nothingElse.Match(t.now.code[min(t.now.endOf(at), c.end):c.end])): // it is only planned, or does not apply
+			case isNew && t.lang.name == "rust" && slices.ContainsFunc(t.before, func(c testCase) bool { return t.marks(t.old, c) > 0 }): // a CI that runs ignored tests runs it, too
 			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
 			case isNew && (k.silent[id(t, c)] || bytes.Contains(t.now.text, []byte("--ignored")) && bytes.Contains(t.now.text, []byte(c.name+`"`))): // it was before, or is a child of another test
+			case isNew && example.MatchString(t.file.Path):
 			case isNew && t.renamed(): // it was skipped before
 			case isNew:
 				t.told[c.name] = true
@@ -430,13 +474,38 @@ func (k *look) skipped(t *tested) {
 	}
 	if t.lang.only != nil {
 		for _, at := range k.freshIn(t, t.lang.only, inCode) {
-			if bytes.IndexByte(t.now.code[t.now.begin(t.now.lineOf(at)-1):at], '?') >= 0 {
+			if own := t.now.code[t.now.begin(t.now.lineOf(at)-1):at]; bytes.IndexByte(own, '?') >= 0 || chosen.Match(own) {
 				continue // it depends on what somebody sets
 			}
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
 		}
 	}
 }
+
+// overrides finds methods that take the place of inherited ones.
+var overrides = re(`(?m)\boverride\b|@Override\b`)
+
+// inherited names the test of another class that a mark stands above.
+func (t *tested) inherited(at int) string {
+	if t.lang.attribute == nil || t.now.code[at] != '@' && t.now.code[at] != '[' {
+		return ""
+	}
+	name, begin, ok := t.now.declared(at)
+	if !ok || !overrides.Match(t.now.code[at:begin]) || slices.ContainsFunc(t.after, func(c testCase) bool { return c.begin == begin }) {
+		return ""
+	}
+	return name
+}
+
+// counterpart reports whether the test behind another is a new one whose name begins
+// with that of the other, and is skipped at times, too.
+func (t *tested) counterpart(i int) bool {
+	next := i + 1
+	return next < len(t.after) && t.was[next] < 0 && strings.HasPrefix(t.after[next].name, t.after[i].name) && t.marks(t.now, t.after[next]) > 0
+}
+
+// chosen finds what stands in front of a mark that becomes a value under a condition.
+var chosen = re(`\bif\s*\(.*\)\s*\w+\s*=\s*$`)
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
@@ -450,7 +519,7 @@ var (
 )
 
 // argument finds a condition that is an argument of a mark.
-var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b`)
+var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b|\bxfail\(\s*(?:not\s+)?(?:[a-z]\w*|[A-Z_]{2}\w*)\s*[,)]`)
 
 // assigned finds what stands in front of a mark that only gets a name.
 var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?[\w.]+[ \t]*=[^=]|[?:][ \t])`)
@@ -474,7 +543,7 @@ func (t *tested) conditional(i, at int) bool {
 	}
 	own := s.code[s.begin(line):s.end(line)]
 	until := min(s.end(line), at+far)
-	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 { // arguments on more lines
+	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 && t.lang.name != "js" { // arguments on more lines; there the test is one
 		until = max(until, min(s.closing(at+open), at+far))
 	}
 	if onCondition.Match(s.code[max(s.begin(line), at-far):until]) || argument.Match(s.code[at:until]) {
@@ -507,14 +576,20 @@ func (t *tested) inner(c testCase, at int) bool {
 
 // marks counts those that skip a test, in its beginning and above it.
 func (t *tested) marks(s *source, c testCase) int {
-	const above, below = 300, 3000
-	from, to := max(0, c.at-above), min(c.end, c.begin+below)
-	from += 1 + bytes.LastIndex(s.code[from:c.at], []byte("\n\n"))
+	const below = 3000
+	from, to := s.above(c), min(c.end, c.begin+below)
 	n := 0
 	for _, m := range t.lang.skip {
 		n += len(m.re.FindAllIndex(s.code[from:to], -1))
 	}
 	return n
+}
+
+// above is where what stands above a test begins, without a blank line between.
+func (s *source) above(c testCase) int {
+	const most = 300
+	from := max(0, c.at-most)
+	return from + 1 + bytes.LastIndex(s.code[from:c.at], []byte("\n\n"))
 }
 
 // inOtherWords reports whether a test that stays was skipped as often before.
@@ -547,12 +622,12 @@ func (t *tested) renamed() bool {
 	return true
 }
 
-// conditions counts those in a test.
+// conditions counts those in a test and above it.
 func (t *tested) conditions(s *source, c testCase) int {
-	return len(ifs.FindAllIndex(s.code[c.begin:c.end], -1))
+	return len(ifs.FindAllIndex(s.code[s.above(c):c.end], -1))
 }
 
-var ifs = re(`\b(?:if|unless)\b`)
+var ifs = re(`\b(?:if|unless)\b|#\[cfg\(`)
 
 // inCode and inStrings are the parts of a source where patterns are looked for.
 func inCode(s *source) []byte    { return s.code }
