@@ -15,6 +15,58 @@ import (
 // the Dockerfile and hands over inputs and outputs by its own rules.
 func TestWorkflow(t *testing.T) {
 	t.Parallel()
+	seconds := ownSeconds()
+	m := newModel(t, mainJob(seconds))
+	r := withAction(t, "Dockerfile")
+	log := act(t, r, mainWorkflow(t, m)...)
+	wants(t, "the workflow's log", log, "outputs: completed, 2 iterations, pull request 1", "report: completed", "Nothing to do.")
+	checkProcesses(t, seconds)
+	checkConversation(t, m)
+	checkCommits(t, r, "ralph/mul")
+	if ps := r.pulls(t); len(ps) != 1 || ps[0].Title != "Add mul" || ps[0].Head.Ref != "ralph/mul" {
+		t.Errorf("pull requests = %+v, want one, Add mul", ps)
+	}
+}
+
+// The same, whose container is killed in its second iteration: act starts the post step, too.
+func TestWorkflowKilled(t *testing.T) {
+	m := newModel(t, script(
+		bash("echo one >one.txt"),
+		answer{Text: "The first part is there."},
+		bash("echo two >two.txt"),
+		answer{Text: "x", Hang: true},
+	))
+	r := withAction(t, "docker://"+image(t))
+	cmd, log := actCommand(t, r, mainWorkflow(t, m)...)
+	done := make(chan error, 1)
+	go func() { done <- runFor(cmd, 2*time.Minute) }()
+	await(t, 2*time.Minute, "the model's fourth question", func() bool { return len(m.questions()) >= 4 })
+	list, err := exec.Command("docker", "ps", "-q", "--filter", "ancestor="+image(t), "--filter", "name=act-").Output()
+	if ids := strings.Fields(string(list)); err != nil || len(ids) != 1 {
+		t.Fatalf("containers of the step: %q, %v, want one", list, err)
+	}
+	if out, err := exec.Command("docker", "kill", strings.TrimSpace(string(list))).CombinedOutput(); err != nil {
+		t.Fatalf("docker kill: %v\n%s", err, out)
+	}
+	if err := <-done; err == nil {
+		t.Error("act calls a job green whose step was killed")
+	}
+	if !strings.Contains(log.String(), "the job's post step took up what it had left") {
+		t.Error("the post step does not tell what it did")
+	}
+	r.fetch(t, "ralph/mul")
+	if got := git(t, r.Seed, "diff", "--name-only", r.Base, "refs/remotes/origin/ralph/mul"); got != "one.txt\ntwo.txt" {
+		t.Errorf("pushed files = %q, want one.txt and two.txt", got)
+	}
+	if ps := r.pulls(t); len(ps) != 1 || !strings.Contains(ps[0].Body, "Interrupted") {
+		t.Errorf("pull requests = %+v, want one that says Interrupted", ps)
+	}
+}
+
+// withAction is a repository of this action, whose action.yml names the image, with a
+// program to work on.
+func withAction(t *testing.T, actionImage string) *repository {
+	t.Helper()
 	g := forge(t)
 	// The repository is this one, as git knows it, with the program on top.
 	sources := map[string]string{}
@@ -26,6 +78,7 @@ func TestWorkflow(t *testing.T) {
 	for name, text := range program {
 		sources[name] = text
 	}
+	sources["action.yml"] = strings.Replace(sources["action.yml"], "image: Dockerfile", "image: "+actionImage, 1)
 	r := g.newRepository(t, sources)
 	git(t, r.Seed, "update-index", "--chmod=+x", "entrypoint.sh")
 	git(t, r.Seed, "commit", "-q", "-m", "the entrypoint can be executed")
@@ -33,25 +86,37 @@ func TestWorkflow(t *testing.T) {
 	git(t, r.Seed, "push", "-q", r.pushURL(), "main")
 	git(t, r.Seed, "remote", "add", "origin", r.URL+"/"+r.Name)
 	r.Base = git(t, r.Seed, "rev-parse", "HEAD")
+	return r
+}
 
-	seconds := ownSeconds()
-	m := newModel(t, mainJob(seconds))
+// mainWorkflow are act's arguments for the workflow of the main job.
+func mainWorkflow(t *testing.T, m *model) []string {
+	t.Helper()
 	workflow, err := filepath.Abs("testdata/workflow.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := act(t, r, "workflow_dispatch", "-W", workflow, "-P", "ubuntu-latest="+image(t)+"-slim", "--var", "MODEL_URL="+m.URL)
-	wants(t, "the workflow's log", log, "outputs: completed, 2 iterations, pull request 1", "report: completed", "Nothing to do.")
-	checkProcesses(t, seconds)
-	checkConversation(t, m)
-	checkCommits(t, r, "ralph/mul")
-	if ps := r.pulls(t); len(ps) != 1 || ps[0].Title != "Add mul" || ps[0].Head.Ref != "ralph/mul" {
-		t.Errorf("pull requests = %+v, want one, Add mul", ps)
-	}
+	return []string{"workflow_dispatch", "-W", workflow, "-P", "ubuntu-latest=" + image(t) + "-slim", "--var", "MODEL_URL=" + m.URL}
 }
 
 // act runs a workflow in a clone of the repository, and gives its log.
 func act(t *testing.T, r *repository, args ...string) string {
+	t.Helper()
+	cmd, log := actCommand(t, r, args...)
+	if err := runFor(cmd, 6*time.Minute); err != nil {
+		t.Fatalf("act: %v", err)
+	}
+	for what, value := range map[string]string{"the token": r.Token, "the API key": apiKey} {
+		if strings.Contains(maskCommand.ReplaceAllString(log.String(), ""), value) {
+			t.Errorf("%s stands in the log", what)
+		}
+	}
+	return log.String()
+}
+
+// actCommand is act on a clone of the repository, to be started, and what it will print,
+// which a test that fails shows.
+func actCommand(t *testing.T, r *repository, args ...string) (*exec.Cmd, *logBuffer) {
 	t.Helper()
 	acts, _ := filepath.Glob(filepath.Join(os.Getenv("RALPH_E2E_CACHE"), "bin", "act-*"))
 	if len(acts) == 0 {
@@ -71,15 +136,7 @@ func act(t *testing.T, r *repository, args ...string) string {
 			t.Logf("log of act:\n%s", log.String())
 		}
 	})
-	if err := runFor(cmd, 6*time.Minute); err != nil {
-		t.Fatalf("act: %v", err)
-	}
-	for what, value := range map[string]string{"the token": r.Token, "the API key": apiKey} {
-		if strings.Contains(maskCommand.ReplaceAllString(log.String(), ""), value) {
-			t.Errorf("%s stands in the log", what)
-		}
-	}
-	return log.String()
+	return cmd, log
 }
 
 // runFor runs the command for at most d, then interrupts it, so that it can

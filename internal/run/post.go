@@ -187,7 +187,7 @@ func (s *stages) postRefused() bool {
 	return false
 }
 
-var errNothingLeft = errors.New("nothing is left to publish: the step before had begun no work, or ended meanwhile")
+var errNothingLeft = errors.New("nothing is left to publish: the step before had begun no work, or its record is gone")
 
 // checkLeft refuses to publish what the agent itself could have put into the record.
 func (w *workspace) checkLeft() error {
