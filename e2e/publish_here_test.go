@@ -66,6 +66,12 @@ func (j *job) startHere(t *testing.T) *step {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return j.startProgram(t, path, "action")
+}
+
+// startProgram starts a program as startHere does.
+func (j *job) startProgram(t *testing.T, path string, args ...string) *step {
+	t.Helper()
 	if err := giveToUser(filepath.Dir(j.Temp)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +80,7 @@ func (j *job) startHere(t *testing.T) *step {
 		t.Fatal(err)
 	}
 	s := &step{job: j, log: &logBuffer{}, done: make(chan struct{})}
-	s.cmd = exec.Command(path)
-	s.cmd.Args = []string{"ralph", "action"}
+	s.cmd = exec.Command(path, args...)
 	s.cmd.Dir = j.Workspace
 	here := strings.NewReplacer("/github/home", j.Home, "/github/file_commands", j.commands, "/github/workflow", filepath.Join(j.Temp, "_github_workflow"),
 		"/github/workspace", j.Workspace, "/github/runner_temp", j.Temp)
