@@ -126,7 +126,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if b.Before.Left != nil {
 		b.goOn(&o)
 	} else if step := b.step(); step != "" {
-		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.public()}
+		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
 		o.Record = b.left.json
 	}
 	if b.pushes() {

@@ -66,9 +66,20 @@ func (l *Left) ended(it ralph.Iteration, mask func(string) string) {
 // judged notes how the loop ended, before anything of that is published.
 func (w *work) judged() {
 	if w.left != nil {
-		w.left.Report, w.left.note = w.rec.public(), nil
+		w.left.Report, w.left.note = w.rec.noted(), nil
 		w.repo.KeepRecord(false)
 	}
+}
+
+// noted is the report for the note: the beginning of a long task will do, which is masked
+// first, so that no part of a secret stands at its end.
+func (r *Record) noted() ralph.Report {
+	const most, longer = 64 << 10, 128 << 10
+	one := r.report
+	one.Task = one.Task[:min(len(one.Task), longer)]
+	one = report.Redacted(one, r.masked)
+	one.Task = strings.ToValidUTF8(one.Task[:min(len(one.Task), most)], "")
+	return one
 }
 
 // step names the step of the job that this process is; empty outside of a runner.

@@ -2,12 +2,15 @@ package run
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/run/rundir"
@@ -76,5 +79,23 @@ func TestLeftBy(t *testing.T) {
 	big.ended(ralph.Iteration{Turns: []ralph.Turn{{FinalText: strings.Repeat("x", maxNote)}}}, mask)
 	if got := leftBy(&killed.Run{Record: killed.Record{Note: slices.Clone(big.json())}}, left.Step); got == nil || len(got.Report.Iterations) > 0 {
 		t.Errorf("leftBy() = %v for a note that is too large, want it without the iterations", got != nil)
+	}
+}
+
+// What the base of a pull request is compared with is what the step found, and not what
+// the agent has made of it.
+func TestHere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"changed", "made", "untold"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("agent's"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &plan{Input: &Input{Workspace: dir, Sources: config.LoadOptions{Instead: map[string][]byte{"changed": []byte("found"), "made": nil, "removed": []byte("found")}}}}
+	for name, want := range map[string]string{"changed": "found", "made": "", "removed": "found", "untold": "agent's", "missing": ""} {
+		if got := p.here(name); string(got) != want || (got == nil) != (want == "") {
+			t.Errorf("here(%s) = %q, want %q", name, got, want)
+		}
 	}
 }
