@@ -147,7 +147,7 @@ func push(ctx context.Context, to, file string) (ref string, size int64, err err
 	if err := tarball.WriteToFile(saved, tag, image); err != nil {
 		return "", 0, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/release", "push", "-version", "v0.0.0", "-to", to, "-name", "claude", saved)
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/release", "push", "-version", "v0.0.0", "-out", filepath.Join(filepath.Dir(file), "release"), "-to", to, "-name", "claude", saved)
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", 0, fmt.Errorf("release push: %w\n%s", err, text)
