@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec" //nolint:depguard // starts the binary under test
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -97,15 +98,17 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 	return rows, nil
 }
 
-// refusal measures how long a wrong input and an empty task take to be refused.
+// refusal measures how long it takes to refuse a wrong input, an empty task, and a
+// missing key.
 func (b *bench) refusal(ctx context.Context) ([]row, error) {
 	dir, err := b.repository(ctx, "refusal")
 	if err != nil {
 		return nil, err
 	}
 	var rows []row
-	for _, way := range []struct{ what, input string }{
-		{"a wrong input to exit 2, `ralph action`", "INPUT_MAX-ITERATIONS=many"}, {"nothing to do, the same", "INPUT_MAX-ITERATIONS=1"},
+	for _, way := range []struct{ what, input, says string }{
+		{"a wrong input to exit 2, `ralph action`", "INPUT_MAX-ITERATIONS=many", "is not allowed"}, {"nothing to do, the same", "INPUT_MAX-ITERATIONS=1", "nothing to do"},
+		{"no key, the same", "INPUT_PROMPT=work", "no credentials"},
 	} {
 		one, err := row{What: way.what, Comparison: "git version", Target: target{AtMost: 100, Unit: "ms"}}.compare(21,
 			func() (float64, error) {
@@ -113,7 +116,7 @@ func (b *bench) refusal(ctx context.Context) ([]row, error) {
 				cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+dir, way.input)
 				began := time.Now()
 				text, err := cmd.CombinedOutput()
-				if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+				if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(text), way.says) {
 					return 0, fmt.Errorf("not refused: %w\n%s", err, text)
 				}
 				return ms(time.Since(began)), nil
