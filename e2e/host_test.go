@@ -217,7 +217,7 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	}
 	wants(t, "the log", got.Log, "the tool works", "Isolation: Landlock")
 	for _, canary := range []string{"runner-credentials", "npm-credentials", runtimeToken, oidcToken} {
-		if strings.Contains(got.Log, canary) {
+		if strings.Contains(maskCommand.ReplaceAllString(got.Log, ""), canary) {
 			t.Errorf("the agent read %q", canary)
 		}
 	}
@@ -236,7 +236,9 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	}
 }
 
-// Node and ralph are killed in the second turn: the post step publishes what there is.
+// Node and ralph are killed in the second turn. Here the agent has the runner's own user and
+// could have written the record of the run: the post step publishes nothing on its word, says
+// so, and leaves the work where it is.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	binary, err := builtOnce()
@@ -246,7 +248,7 @@ func TestHostKilled(t *testing.T) {
 	r := forge(t).newRepository(t, program)
 	j := newNight(t, r, `cat >/dev/null
 if [ -e one.txt ]; then echo two >two.txt; echo hangs; sleep 1000; fi
-echo one >one.txt`)
+echo one >one.txt; echo half done`)
 	j.Env = map[string]string{"INPUT_BINARY": binary}
 	main := hostAction(t, binary)
 	s := hostStep(t, j, main)
@@ -267,11 +269,10 @@ echo one >one.txt`)
 		j.Env[name] = value
 	}
 	post := hostStep(t, j, main)
-	if got := post.wait(t, hereLimit); !strings.Contains(got.Log, "took up what it had left") {
+	if got := post.wait(t, hereLimit); got.Code == 0 || !strings.Contains(got.Log, "without a user of its own") {
 		t.Errorf("post: exit code %d:\n%s", got.Code, got.Log)
 	}
-	r.fetch(t, "ralph/mul")
-	if got := git(t, r.Seed, "diff", "--name-only", r.Base, "refs/remotes/origin/ralph/mul"); got != "one.txt\ntwo.txt" {
-		t.Errorf("pushed files = %q, want one.txt and two.txt", got)
+	if text := readFile(t, filepath.Join(j.Workspace, "one.txt")) + readFile(t, filepath.Join(j.Workspace, "two.txt")); text != "one\ntwo\n" {
+		t.Errorf("the workspace has %q", text)
 	}
 }

@@ -116,7 +116,7 @@ func TestMirror(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, digest, _ := strings.Cut(rel.Images["full"], "@")
+	_, digest, _ := strings.Cut(rel.Images["claude"], "@")
 	if got, err := crane.Digest(m.to + ":v1.2.3"); err != nil || got != digest {
 		t.Errorf("the image there has the digest %s, %v; want %s", got, err, digest)
 	}

@@ -356,9 +356,9 @@ func TestVerifyUnknownDigest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repository, _, _ := strings.Cut(rel.Images["full"], "@")
+	repository, _, _ := strings.Cut(rel.Images["claude"], "@")
 	unknown := repository + "@sha256:" + strings.Repeat("0", 64)
-	if err := r.record([]string{"full=" + unknown}); err != nil {
+	if err := r.record([]string{"claude=" + unknown}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.verify(t.Context()); !says(err, strings.Repeat("0", 64)) || !says(err, "MANIFEST_UNKNOWN") {

@@ -228,7 +228,7 @@ func TestDocumentedActionsArePinned(t *testing.T) {
 		name := "docs/examples/" + filepath.Base(file)
 		texts[name] = read(t, name)
 	}
-	form := regexp.MustCompile(`^(org/ralph-action@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+)$`)
+	form := regexp.MustCompile(`^(org/ralph-action(/host)?@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+)$`)
 	used := 0
 	for name, text := range texts {
 		for _, m := range regexp.MustCompile(`(?m)^ *(?:- )?uses: (.*)$`).FindAllStringSubmatch(text, -1) {
