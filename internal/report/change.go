@@ -54,7 +54,11 @@ func (m record) changed(named bool) doc.Section {
 	if len(blocks) == 0 {
 		return doc.Section{}
 	}
-	return doc.Section{Title: doc.Line("What changed and why"), Blocks: blocks}
+	title := "What changed and why"
+	if said.Description != "" && tone(m.Report) != "good" {
+		title += ", as the agent says"
+	}
+	return doc.Section{Title: doc.Line(title), Blocks: blocks}
 }
 
 const earlierTold = 3 // earlier runs whose changes are told
