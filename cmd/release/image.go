@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -33,8 +34,12 @@ import (
 // spdxType is the media type of a bill of materials.
 const spdxType types.MediaType = "application/spdx+json"
 
+// backoff is how often a registry is asked that answers 500 or not at all. Tests do not
+// wait that long.
+var backoff = remote.Backoff{Duration: time.Second, Factor: 3, Jitter: 0.1, Steps: 3}
+
 func options(ctx context.Context) []remote.Option {
-	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
+	return []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithRetryBackoff(backoff)}
 }
 
 // push writes images, one of each platform, to a repository of a registry, a bill of

@@ -8,12 +8,15 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -345,6 +348,35 @@ func TestVerifyFindsAFlippedByte(t *testing.T) {
 	}
 	if err := r.verify(t.Context()); !says(err, "spdx.json is missing") {
 		t.Errorf("verify() with a file too few = %v", err)
+	}
+}
+
+// A registry that fails is asked again, then named with what it said; nothing is recorded.
+func TestPushToABrokenRegistry(t *testing.T) {
+	t.Parallel()
+	r := makeRelease(t)
+	before, err := r.sealed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[string]int{}
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		mu.Lock()
+		asked[req.Method+" "+req.URL.Path]++
+		mu.Unlock()
+		http.Error(w, "the disk of the registry is full", http.StatusInternalServerError)
+	}))
+	t.Cleanup(server.Close)
+	to := strings.TrimPrefix(server.URL, "http://") + "/org/ralph-action"
+	if _, err := r.push(t.Context(), to, "claude", []string{saved(t, "amd64")}); !says(err, "500") || !says(err, strings.TrimPrefix(server.URL, "http://")) {
+		t.Errorf("push() = %v, want the registry and its status", err)
+	}
+	if after, err := r.sealed(); err != nil || !maps.Equal(after.Images, before.Images) {
+		t.Errorf("release.json names %v, %v, want %v", after.Images, err, before.Images)
+	}
+	if most := slices.Max(slices.Collect(maps.Values(asked))); most < 2 {
+		t.Errorf("asked %v, want again after an error", asked)
 	}
 }
 
