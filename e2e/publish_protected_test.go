@@ -106,7 +106,7 @@ func TestPublishScopes(t *testing.T) {
 			bot := r.newAccount(t, "bot")
 			permission, branch := "write", "ralph/"+bot.Name
 			j := newNight(t, r, writes("mul.txt", "mul"))
-			j.Inputs["branch"] = branch
+			j.Inputs["branch"], j.Inputs["guardrails"] = branch, "true" // without any there is a warning
 			for name, value := range c.inputs {
 				switch name {
 				case "milestone":

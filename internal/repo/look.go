@@ -51,8 +51,7 @@ func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 // its end; empty at the top.
 func (r *Repo) Prefix() string { return r.tree.Prefix }
 
-// Seen identifies what would be published as it was seen last: by the last
-// snapshot, or when the run began.
+// Seen identifies what would be published, by the last snapshot or the beginning of the run.
 func (r *Repo) Seen() string {
 	if r.state.public.IsZero() {
 		return r.branch.TipTree.String()
@@ -85,15 +84,18 @@ func (r *Repo) Changed(then string) ([]string, error) {
 // Files are those that the branch changes against the commit at which it left its base, as
 // far as that is known, earlier runs and other people's commits included.
 func (r *Repo) Files(ctx context.Context) ([]ralph.File, error) {
-	changes, err := r.total(ctx, cmp.Or(r.branch.Edge, r.fork(ctx)), r.branch.TipTree) // commits made here before the run are published with it
+	base := r.fork(ctx)
+	if base == r.branch.Start { // commits made here before the run are published with it
+		base = cmp.Or(r.branch.Edge, base)
+	}
+	changes, err := r.total(ctx, base, r.branch.TipTree)
 	if err != nil {
 		return nil, fmt.Errorf("list the changed files: %w", err)
 	}
 	return r.files(changes, r.branch.CountLines(ctx, changes)), nil
 }
 
-// files describes changes, and finds files that were only moved. lines are those of each;
-// nil: they were not counted.
+// files describes changes, moved files too, with the lines of each; nil: they were not counted.
 func (r *Repo) files(changes []store.Change, lines []objects.Lines) []ralph.File {
 	counted := map[string]objects.Lines{}
 	for i, l := range lines {

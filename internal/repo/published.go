@@ -37,8 +37,7 @@ func connect(opt Options) (branch, base *remote.Server, err error) {
 // findPublished finds what the server has of the checked-out history: commits made
 // here before the run (a step that committed) have to be published too. What
 // the remote-tracking branches and the server's own branches reach is known; a
-// history that meets none of them was cloned without any and is taken as
-// known.
+// history that meets none of them was cloned without any and is taken as known.
 //
 // In a fork this is said of the base's repository, and findFork of the fork.
 func (r *Repo) findPublished(ctx context.Context, adv remote.Advertisement) error {
@@ -88,9 +87,8 @@ func (r *Repo) findLocal(ctx context.Context, adv remote.Advertisement) error {
 	return r.branch.ImportNew(ctx, []plumbing.Hash{r.base}, edge...)
 }
 
-// unpublishedLocal reports whether the run starts from commits that were made here
-// before it, are not on the server, and change something: they are published even
-// when the agent adds nothing. In doubt it is true.
+// unpublishedLocal reports whether the run starts from commits that only this clone has and
+// that change something: they are published even when the agent adds nothing. In doubt it is true.
 func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
 	if !r.state.local || head != r.base && !r.start.Updated {
 		return false
