@@ -103,7 +103,7 @@ func mainWorkflow(t *testing.T, m *model) []string {
 func act(t *testing.T, r *repository, args ...string) string {
 	t.Helper()
 	cmd, log := actCommand(t, r, args...)
-	if err := runFor(cmd, 6*time.Minute); err != nil {
+	if err := runFor(cmd, 12*time.Minute); err != nil {
 		t.Fatalf("act: %v", err)
 	}
 	for what, value := range map[string]string{"the token": r.Token, "the API key": apiKey} {
