@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/base64"
@@ -9,8 +10,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +33,7 @@ type forge struct {
 	dir    string
 	url    string
 	server *http.Server
+	tls    *httptest.Server
 	delay  atomic.Int64 // before each answer, in nanoseconds, as of a server far away
 }
 
@@ -47,11 +51,64 @@ func newForge(dir string) (*forge, error) {
 		time.Sleep(time.Duration(f.delay.Load()))
 		inner.ServeHTTP(w, r)
 	})}
-	go func() { _ = f.server.Serve(listener) }()
+	f.tls = httptest.NewTLSServer(f.server.Handler)
+	both := &either{listener, f.tls.Listener.Addr().String(), make(chan net.Conn)}
+	go both.sort()
+	go func() { _ = f.server.Serve(both) }()
 	return f, nil
 }
 
-func (f *forge) close() { _ = f.server.Close() }
+func (f *forge) close() { _ = f.server.Close(); f.tls.Close() }
+
+// either hands connections that begin with TLS to another server: create-pull-request asks
+// the API of a server that is not github.com by https, whatever its address says.
+type either struct {
+	net.Listener
+	tls   string
+	plain chan net.Conn
+}
+
+// sort looks at the first byte of each connection, for as long as the listener is open.
+func (e *either) sort() {
+	defer close(e.plain)
+	var open sync.WaitGroup
+	defer open.Wait()
+	for {
+		c, err := e.Listener.Accept()
+		if err != nil {
+			return
+		}
+		open.Go(func() {
+			first := bufio.NewReader(c)
+			if b, err := first.Peek(1); err != nil || b[0] != 0x16 { // handshake
+				e.plain <- peeked{c, first}
+				return
+			}
+			defer c.Close()
+			to, err := net.Dial("tcp", e.tls)
+			if err != nil {
+				return
+			}
+			defer to.Close()
+			go func() { _, _ = io.Copy(c, to); _ = c.Close() }()
+			_, _ = io.Copy(to, first)
+		})
+	}
+}
+
+func (e *either) Accept() (net.Conn, error) {
+	if c, ok := <-e.plain; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+type peeked struct {
+	net.Conn
+	from *bufio.Reader
+}
+
+func (p peeked) Read(b []byte) (int, error) { return p.from.Read(b) }
 
 // seed gives the forge a repository with so many small files on main.
 func (b *bench) seed(ctx context.Context, name string, files int) error {

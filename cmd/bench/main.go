@@ -29,6 +29,7 @@ type bench struct {
 	ralph string // the binary under test
 	built bool   // by us, stripped as a release is
 	forge *forge
+	cpr   string // dist/index.js of create-pull-request; empty: its git commands and calls
 	say   func(format string, args ...any)
 }
 
@@ -66,6 +67,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
 	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, refusal, options, guardrails, stream/AGENT, checkpoint, beside, publish, size, image)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
+	theirs := flags.String("create-pull-request", "", "compare publishing with create-pull-request itself, whose dist/index.js is this `FILE`")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -86,6 +88,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	defer b.close()
+	if b.cpr = *theirs; b.cpr != "" {
+		if b.cpr, err = filepath.Abs(b.cpr); err != nil {
+			fmt.Fprintln(stderr, "bench:", err)
+			return 1
+		}
+	}
 	record := record{Machine: describe(ctx), Started: time.Now().UTC().Truncate(time.Second)}
 	code := 0
 	for _, m := range measurements() {

@@ -220,6 +220,9 @@ func (b *bench) publishRows(ctx context.Context, p publication) ([]row, error) {
 		if err := change(theirDir, p.files, round); err != nil {
 			return 0, err
 		}
+		if b.cpr != "" {
+			return b.realCreatePullRequest(ctx, theirDir, p, branch("cpr", round), round)
+		}
 		start, err := starts("node", "-e", "0")
 		if err != nil {
 			return 0, fmt.Errorf("the start of Node, in which create-pull-request runs: %w", err)
@@ -237,9 +240,13 @@ func (b *bench) publishRows(ctx context.Context, p publication) ([]row, error) {
 	}
 	b.forge.delay.Store(int64(p.far))
 	defer b.forge.delay.Store(0)
+	comparison, note := "start of Node, git and API calls of create-pull-request (an equivalent)", "The comparison is not create-pull-request itself: its git commands and its API calls in their order, as on a runner of one's own (elsewhere it does not prune), after the start of Node without its program."
+	if b.cpr != "" {
+		comparison, note = "create-pull-request", "The comparison is create-pull-request itself, as a runner starts it."
+	}
 	all, err := row{
-		Comparison: "start of Node, git and API calls of create-pull-request (an equivalent)",
-		Note:       "Ours with all that comes before the loop: pre-flight of API and token, look at the server, import of the repository. The comparison is not create-pull-request itself: its git commands and its API calls in their order, as on a runner of one's own (elsewhere it does not prune), after the start of Node without its program. Ours includes the start of ralph.",
+		Comparison: comparison,
+		Note:       "Ours with all that comes before the loop: pre-flight of API and token, look at the server, import of the repository, and with the start of ralph. " + note,
 	}.compare(p.rounds, ours, theirs)
 	return p.rows(measured("ms", steps), measured("ms", calls), all), err
 }
@@ -258,7 +265,7 @@ func (p publication) rows(step, calls value, all row) []row {
 	if p.files == smallFiles {
 		all.Target = target{AtMost: 0.6, Ratio: true}
 	}
-	if p.update || p.far > 0 {
+	if p.update || p.far > 0 || len(calls.Samples) == 0 {
 		return []row{all}
 	}
 	return []row{{What: what + ": commit, push, pull request", Ours: step, Comparison: "git and API calls of create-pull-request (an equivalent)", Theirs: &calls, Target: target{AtMost: 0.5, Ratio: true}}, all}
@@ -308,6 +315,25 @@ func (b *bench) publishOnce(ctx context.Context, children *proc.Supervisor, dir 
 	}
 	took := time.Since(began)
 	return ms(took), ms(before + took), err
+}
+
+// realCreatePullRequest runs create-pull-request as a runner does.
+func (b *bench) realCreatePullRequest(ctx context.Context, dir string, p publication, branch string, round int) (float64, error) {
+	c := b.command(ctx, dir, "node", b.cpr)
+	repository := owner + "/" + p.name
+	c.Env = append(slices.Clone(b.env), "GITHUB_WORKSPACE="+dir, "GITHUB_REPOSITORY="+repository, "GITHUB_SERVER_URL="+b.forge.url, "GITHUB_API_URL="+b.forge.url+"/api/v3",
+		"GITHUB_GRAPHQL_URL="+b.forge.url+"/api/graphql", "GITHUB_EVENT_NAME=workflow_dispatch", "GITHUB_REF=refs/heads/main", "GITHUB_ACTOR=octo", "GITHUB_RUN_ID=1", "RUNNER_TEMP="+b.dir, "HOME="+b.dir, "NODE_TLS_REJECT_UNAUTHORIZED=0", "GIT_CONFIG_GLOBAL="+filepath.Join(b.dir, "gitconfig"), // it writes there
+		"INPUT_TOKEN="+token, "INPUT_BRANCH-TOKEN="+token, "INPUT_ADD-PATHS=", "INPUT_COMMIT-MESSAGE=ralph: iteration 1", "INPUT_AUTHOR=Bench <bench@example.com>", "INPUT_COMMITTER=Bench <bench@example.com>",
+		"INPUT_BASE=main", "INPUT_BRANCH="+branch, "INPUT_TITLE=Bench", fmt.Sprintf("INPUT_BODY=Body of round %d.", round), "INPUT_DRAFT=false", "INPUT_SIGNOFF=false", "INPUT_DELETE-BRANCH=false", "INPUT_SIGN-COMMITS=false", "INPUT_MAINTAINER-CAN-MODIFY=true")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	began := time.Now()
+	err := c.Run()
+	took := ms(time.Since(began))
+	if err != nil || !strings.Contains(out.String(), "pull request") && !strings.Contains(out.String(), "Pull request") {
+		return 0, fmt.Errorf("create-pull-request: %w\n%s", err, out.String())
+	}
+	return took, nil
 }
 
 // createPullRequest does with git and the API what peter-evans/create-pull-request
