@@ -13,7 +13,7 @@ type Agent struct {
 	Package string // at registry.npmjs.org; empty: a program of the user's
 	Program string // what the package puts on PATH
 	Version string // the one that was tested, which is installed unless another is asked for
-	InImage string // as the tables say it: yes is the default image; empty is none
+	InImage string // for the tables: "yes" if the default image has it; empty if none does
 	Size    string // on disk, for people
 
 	// Variables name what the agent is handed of the environment. The first group holds

@@ -43,7 +43,7 @@ type stamp struct {
 // errNone: there is no installation.
 var errNone = errors.New("not installed")
 
-// Find looks for a whole installation that nobody but root and us could have
+// Find looks for a whole installation that only root and we could have
 // changed. A version that is not exact finds the newest one. It changes nothing,
 // and does not read the files. What is broken, partial, of another platform or not
 // ours counts as not found; the error is for a root that cannot be read.
@@ -100,7 +100,7 @@ func (p Package) folder(version string) string {
 }
 
 // whole is the installation of an exact version, if its directory holds all that its
-// stamp speaks of and nobody else could have changed it. The error is errNone, or
+// stamp speaks of and only we could have changed. The error is errNone, or
 // says why it is not used.
 func whole(root string, p Package) (Installed, error) {
 	dir := filepath.Join(root, p.folder(p.Version))
