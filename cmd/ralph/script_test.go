@@ -410,7 +410,15 @@ func TestOfScript(t *testing.T) {
 		if err := sleep.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if got := ofScript(fmt.Sprintf("/proc/%d", sleep.Process.Pid), work); got != tc.want {
+		dir := fmt.Sprintf("/proc/%d", sleep.Process.Pid)
+		for line := ""; line == ""; { // the kernel sets it with the environment, a moment after Start returns
+			text, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			line = string(text)
+		}
+		if got := ofScript(dir, work); got != tc.want {
 			t.Errorf("ofScript(%s) = %v, want %v", tc.name, got, tc.want)
 		}
 		_ = sleep.Process.Kill()
