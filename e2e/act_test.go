@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -103,6 +104,31 @@ func mainWorkflow(t *testing.T, m *model) []string {
 func act(t *testing.T, r *repository, args ...string) string {
 	t.Helper()
 	cmd, log := actCommand(t, r, args...)
+	return finished(t, r, cmd, log)
+}
+
+// actHere is act whose jobs run on this machine, as a user who is not root.
+func actHere(t *testing.T, r *repository, args ...string) string {
+	t.Helper()
+	cmd, log := actCommand(t, r, args...)
+	dir := sharedTempDir(t)
+	home := filepath.Join(dir, "home")
+	for from, to := range map[string]string{cmd.Path: "act", r.Seed: "work", strings.TrimPrefix(cmd.Env[1], "HOME="): "home"} {
+		if out, err := exec.Command("cp", "-R", from, filepath.Join(dir, to)).CombinedOutput(); err != nil {
+			t.Fatalf("cp: %v\n%s", err, out)
+		}
+	}
+	owned(t, dir, 1001)
+	cmd.Path, cmd.Dir = filepath.Join(dir, "act"), filepath.Join(dir, "work")
+	cmd.Args = append(cmd.Args, "--secret-file", filepath.Join(home, "secrets"))
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + home, "DO_NOT_TRACK=1"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 1001, Gid: 1001}}
+	return finished(t, r, cmd, log)
+}
+
+// finished is the log of an act that ended well.
+func finished(t *testing.T, r *repository, cmd *exec.Cmd, log *logBuffer) string {
+	t.Helper()
 	if err := runFor(cmd, 12*time.Minute); err != nil {
 		t.Fatalf("act: %v", err)
 	}

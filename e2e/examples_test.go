@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"log"
@@ -11,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -43,16 +46,23 @@ func pushed(t *testing.T) string {
 }
 
 // released is the action as a release has it: the tree that cmd/release makes, in
-// which action.yml names the image by digest. It gives its directory and commit.
-func released(t *testing.T, image string) (dir, commit string) {
+// which action.yml names the image by digest, and release.json the binary. It gives its
+// directory and commit.
+func released(t *testing.T, image, binary string) (dir, commit string) {
 	t.Helper()
-	dir = t.TempDir()
-	writeFiles(t, dir, map[string]string{"action.yml": readFile(t, "../action.yml")})
+	dir = sharedTempDir(t)
+	for _, name := range []string{"action.yml", "host/action.yml", "host/main.js"} {
+		writeFiles(t, dir, map[string]string{name: readFile(t, "../"+name)})
+	}
 	git(t, dir, "init", "-q", "-b", "main")
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", "main")
 	out := t.TempDir()
-	manifest, err := json.Marshal(map[string]any{"version": "v1.2.3", "commit": git(t, dir, "rev-parse", "HEAD"), "images": map[string]string{"claude": image}})
+	sum := sha256.Sum256([]byte(readFile(t, binary)))
+	manifest, err := json.Marshal(map[string]any{
+		"version": "v1.2.3", "commit": git(t, dir, "rev-parse", "HEAD"), "images": map[string]string{"claude": image},
+		"binaries": map[string]string{runtime.GOOS + "_" + runtime.GOARCH: hex.EncodeToString(sum[:])},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,12 +83,53 @@ var npmProject = map[string]string{
 	".github/ralph-nightly.md": task,
 }
 
+// onRunner are act's arguments for a workflow on this machine: a tool cache that has the
+// release's binary, and stand-ins for the actions that set tools up, which come with the
+// agent's CLI.
+func onRunner(t *testing.T, workflow, binary string) []string {
+	t.Helper()
+	dir := sharedTempDir(t)
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	writeFiles(t, dir, map[string]string{
+		"tool_cache/ralph/1.2.3/" + arch + "/ralph": readFile(t, binary),
+		"setup/action.yml":                          "name: stand-in\nruns:\n  using: composite\n  steps:\n    - run: echo '" + dir + "/tool_cache/node/bin' >>\"$GITHUB_PATH\"\n      shell: bash\n",
+		"tool_cache/node/bin/README":                "",
+	})
+	git(t, dir+"/setup", "init", "-q")
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := dir + "/tool_cache/node/lib/node_modules/@anthropic-ai"
+	for _, args := range [][]string{
+		{"mkdir", "-p", modules},
+		{"sh", "-c", "id=$(docker create " + image(t) + ") && docker cp -q $id:/usr/local/lib/node_modules/@anthropic-ai/claude-code " + modules + "; docker rm $id"},
+		{"ln", "-s", modules + "/claude-code/bin/claude.exe", dir + "/tool_cache/node/bin/claude"},
+		{"ln", "-s", node, dir + "/tool_cache/node/bin/node"},
+		{"ln", "-s", filepath.Join(filepath.Dir(node), "npm"), dir + "/tool_cache/node/bin/npm"},
+	} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	owned(t, dir, 1001)
+	args := []string{"-P", "ubuntu-24.04=-self-hosted", "--action-cache-path", dir}
+	for _, m := range regexp.MustCompile(`uses: (actions/setup-\S+)`).FindAllStringSubmatch(workflow, -1) {
+		args = append(args, "--local-repository", m[1]+"="+dir+"/setup")
+	}
+	return args
+}
+
 // The workflows that people copy, as they copy them: the action by a release's
 // commit, whose image is pulled by digest.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	ref := pushed(t)
-	action, commit := released(t, ref)
+	binary, err := builtOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	action, commit := released(t, ref, binary)
 	readme := regexp.MustCompile("(?s)```yaml\n(name: ralph\n.*?)```").FindStringSubmatch(readFile(t, "../README.md"))
 	if readme == nil {
 		t.Fatal("README.md has no workflow")
@@ -127,14 +178,19 @@ func TestExamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				path := filepath.Join(t.TempDir(), "event.json")
+				path := filepath.Join(sharedTempDir(t), "event.json")
 				if err := os.WriteFile(path, event, 0o644); err != nil {
 					t.Fatal(err)
 				}
 				args = append(args, "-e", path)
 			}
-			log := act(t, r, args...)
-			wants(t, "the log", log, ref, "Completed in 1 iteration")
+			run, want := act, ref
+			if strings.Contains(c.text, "/host@") {
+				args = append(args, onRunner(t, c.text, binary)...)
+				run, want = actHere, "API key hidden from the agent"
+			}
+			log := run(t, r, args...)
+			wants(t, "the log", log, want, "Completed in 1 iteration")
 			if strings.Contains(log, "docker build") {
 				t.Error("the image was built")
 			}

@@ -35,6 +35,7 @@ missing_packages() {
   have git || want+=(git)
   have git-lfs || want+=(git-lfs)
   have node && have npm || want+=(nodejs npm)
+  /usr/bin/python3 -m pytest --version >/dev/null 2>&1 || want+=(python3-pytest)
   ((${#want[@]} == 0)) || packages "${want[@]}"
   have go || die "Go is missing: install the version of go.mod"
 }

@@ -140,7 +140,7 @@ func TestReadmeWorkflows(t *testing.T) {
 				switch uses, _, _ := strings.Cut(step.Uses, "@"); uses {
 				case "actions/checkout":
 					checkedOut = true
-				case "org/ralph-action":
+				case "org/ralph-action/host":
 					ran = true
 					for input := range step.With {
 						if action.Inputs[input] == nil {
@@ -196,7 +196,7 @@ func TestDocumentedWorkflows(t *testing.T) {
 			used := 0
 			for _, job := range w.Jobs {
 				for _, step := range job.Steps {
-					if uses, _, _ := strings.Cut(step.Uses, "@"); uses != "org/ralph-action" && !strings.HasPrefix(uses, "docker://") {
+					if uses, _, _ := strings.Cut(step.Uses, "@"); uses != "org/ralph-action" && uses != "org/ralph-action/host" && !strings.HasPrefix(uses, "docker://") {
 						continue
 					}
 					used++

@@ -265,7 +265,7 @@ func Broken(baseline []ralph.Verdict) error {
 			why = strings.Join(strings.Fields(v.Output), " ")
 		}
 		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; correct the command, or provide what it needs: "+
-			"in the action by an image of your own (uses: docker://OWNER/IMAGE:TAG, see docs/your-language.md), locally by installing it", verbatim(v.Command), why))
+			"on the runner by a step before ralph, in the container by an image of your own (docs/your-language.md), locally by installing it", verbatim(v.Command), why))
 	}
 	return errors.Join(errs...)
 }
