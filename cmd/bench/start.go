@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec" //nolint:depguard // starts the binary under test
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -32,32 +34,23 @@ func (b *bench) script(name, body string) (string, error) {
 	return path, os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o755)
 }
 
-// start measures from the start of `ralph run` until its agent runs. The agent
-// says so through a FIFO, at which somebody waits.
-func (b *bench) start(ctx context.Context) ([]row, error) {
-	const rounds = 21
-	dir, err := b.repository(ctx, "start")
-	if err != nil {
-		return nil, err
-	}
+// announcing makes an agent that says through a FIFO in dir that it runs. The function it
+// returns measures from the start of a command until somebody who waits there hears it.
+func (b *bench) announcing(dir string) (agent string, until func(*exec.Cmd) (float64, error), err error) {
 	fifo := filepath.Join(dir, "started") // where the sandboxed agent can write; git commits no pipe
 	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if err := os.Chmod(fifo, 0o666); err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	r, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	defer r.Close()
 	heard := bufio.NewReader(r)
-	agent, err := b.script("starts", fmt.Sprintf("echo >%s\necho '<promise>COMPLETE</promise>'\n", fifo))
-	if err != nil {
-		return nil, err
-	}
-	until := func(cmd *exec.Cmd) (float64, error) {
+	agent, err = b.script(filepath.Base(dir)+"-agent", fmt.Sprintf("echo >%s\necho '<promise>COMPLETE</promise>'\n", fifo))
+	return agent, func(cmd *exec.Cmd) (float64, error) {
 		began := time.Now()
 		said := make(chan time.Duration, 1)
 		go func() {
@@ -75,6 +68,19 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 			}
 		}
 		return 0, fmt.Errorf("%s: %w\n%s", cmd.Path, err, text)
+	}, err
+}
+
+// start measures from the start of `ralph run` until its agent runs.
+func (b *bench) start(ctx context.Context) ([]row, error) {
+	const rounds = 21
+	dir, err := b.repository(ctx, "start")
+	if err != nil {
+		return nil, err
+	}
+	agent, until, err := b.announcing(dir)
+	if err != nil {
+		return nil, err
 	}
 	bare := func() (float64, error) { return until(b.command(ctx, dir, agent)) }
 	var rows []row
@@ -96,6 +102,59 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 		rows = append(rows, one)
 	}
 	return rows, nil
+}
+
+// host measures the action on the runner, whose binary is in the tool cache, until the
+// agent runs: Node, the checksum, the sandbox and the network's proxy.
+func (b *bench) host(ctx context.Context) ([]row, error) {
+	dir, err := b.repository(ctx, "host")
+	if err != nil {
+		return nil, err
+	}
+	agent, until, err := b.announcing(dir)
+	if err != nil {
+		return nil, err
+	}
+	script, err := os.ReadFile("host/main.js")
+	if err != nil {
+		return nil, err
+	}
+	binary, err := os.ReadFile(b.ralph)
+	if err != nil {
+		return nil, err
+	}
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	step := filepath.Join(b.dir, "host-step")
+	cached := filepath.Join(step, "cache", "ralph", "1.2.3", arch, "ralph")
+	release := fmt.Sprintf(`{"version": "v1.2.3", "binaries": {"%s_%s": "%x"}}`, runtime.GOOS, runtime.GOARCH, sha256.Sum256(binary))
+	err = errors.Join(
+		write(filepath.Join(step, "action", "host", "main.js"), string(script)), write(filepath.Join(step, "action", "release.json"), release),
+		write(cached, string(binary)), write(filepath.Join(step, "temp", "state"), ""), write(filepath.Join(dir, ".github", "ralph.yml"), "commit: off\n"),
+	)
+	cmd := func(argv ...string) *exec.Cmd {
+		cmd := b.command(ctx, dir, argv...)
+		cmd.Env = append(cmd.Env, "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+dir, "RUNNER_TEMP="+filepath.Join(step, "temp"), "TMPDIR="+filepath.Join(step, "temp"), "RUNNER_TOOL_CACHE="+filepath.Join(step, "cache"),
+			"INPUT_PROMPT=work", "INPUT_AGENT=text", "INPUT_AGENT-COMMAND="+agent, "INPUT_MAX-ITERATIONS=1", "INPUT_ON-INCOMPLETE=succeed", "INPUT_PULL-REQUEST=none")
+		if os.Geteuid() == 0 { // a runner has a user of its own
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 1001, Gid: 1001}}
+		}
+		return cmd
+	}
+	if os.Geteuid() == 0 {
+		err = errors.Join(err, b.command(ctx, dir, "chown", "-R", "1001:1001", dir, step).Run(), os.Chmod(b.dir, 0o755)) // #nosec G302 -- for that user
+	}
+	if err != nil {
+		return nil, err
+	}
+	one, err := row{
+		What: "`uses:` on the runner to the agent's first line, binary in the tool cache", Comparison: "node -e 0", Target: target{AtMost: 2000, Unit: "ms"},
+	}.compare(11, func() (float64, error) { return until(cmd("node", filepath.Join(step, "action", "host", "main.js"))) },
+		func() (float64, error) {
+			began := time.Now()
+			err := cmd("node", "-e", "0").Run()
+			return ms(time.Since(began)), err
+		})
+	return []row{one}, err
 }
 
 // refusal measures how long it takes to refuse a wrong input, an empty task, and a
