@@ -2,6 +2,7 @@ package namespace
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -114,92 +115,147 @@ func child() error {
 
 // place is a mount to make.
 type place struct {
-	path   string
-	source string // what to show there; empty: nothing
+	path  string
+	tree  int  // what to show there, a descriptor; negative: an empty folder
+	cover bool // it hides what is there; else it shows a path that the child opens
+	write bool
 }
 
-// cover mounts empty folders over those that are hidden, and in them again what the
-// child opens.
+// cover makes all read-only but what the child may write, mounts empty folders over those
+// that are hidden, and in them again what the child opens.
 func cover(o order) error {
-	var all []place
-	for _, dir := range private {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			all = append(all, place{real, o.Base + dir})
-		}
-	}
 	open := o.paths()
-	for _, dir := range o.Hide {
+	var covers []string
+	var all []place
+	hide := func(dir, source string) error {
 		real, err := filepath.EvalSymlinks(dir)
-		if err == nil && !slices.Contains(open, real) && !slices.ContainsFunc(all, func(p place) bool { return p.path == real }) {
-			all = append(all, place{path: real})
+		_, opened := open[real]
+		if err != nil || slices.Contains(covers, real) || opened && source == "" {
+			return nil // what is not there, or is opened as a whole
+		}
+		p := place{path: real, tree: -1, cover: true, write: true}
+		if source != "" {
+			p.tree, err = tree(source, true)
+		}
+		covers, all = append(covers, real), append(all, p)
+		return err
+	}
+	for _, dir := range private {
+		if err := hide(dir, o.Base+dir); err != nil {
+			return err
 		}
 	}
-	covers := slices.Clone(all)
-	for _, path := range open {
-		if !slices.ContainsFunc(covers, func(p place) bool { return below(path, p.path) }) {
-			continue
+	for _, dir := range o.Hide {
+		if err := hide(dir, ""); err != nil {
+			return err
 		}
-		// Opened before anything is covered.
-		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("open %s: %w", path, err)
-		}
-		all = append(all, place{path, fmt.Sprintf("/proc/self/fd/%d", fd)})
 	}
-	slices.SortStableFunc(all, func(a, b place) int { return len(a.path) - len(b.path) })
+	for path, write := range open {
+		if slices.Contains(covers, path) {
+			continue // a private folder
+		}
+		hidden := slices.ContainsFunc(covers, func(dir string) bool { return below(path, dir) })
+		if real, err := filepath.EvalSymlinks(path); !hidden && (!write || err != nil || real != path) {
+			continue
+		}
+		fd, err := tree(path, write)
+		switch {
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+			continue
+		case err != nil:
+			return err
+		}
+		all = append(all, place{path: path, tree: fd, write: write})
+	}
+	if err := readOnly(unix.AT_FDCWD, "/"); err != nil {
+		return err
+	}
+	// A folder comes before what lies in it.
+	slices.SortFunc(all, func(a, b place) int { return cmp.Compare(len(a.path), len(b.path)) })
 	for i, p := range all {
-		if err := p.mount(all[:i], covers); err != nil {
+		if err := p.mount(all[:i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// paths are those that the child opens, as they are named and without links.
-func (o order) paths() (list []string) {
-	for _, path := range o.Open {
+// paths are those that the child opens, as they are named and without links, and whether
+// it writes there.
+func (o order) paths() map[string]bool {
+	list := map[string]bool{}
+	add := func(path string, write bool) {
 		if !filepath.IsAbs(path) {
-			continue
+			return
 		}
-		list = append(list, filepath.Clean(path))
+		list[filepath.Clean(path)] = write
 		if real, err := filepath.EvalSymlinks(path); err == nil {
-			list = append(list, real)
+			list[real] = write
 		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	for _, path := range o.Read {
+		add(path, false)
+	}
+	for _, path := range append(slices.Clone(o.Write), "/dev") { // to ptys of its own; the others are root's
+		add(path, true)
+	}
+	return list
+}
+
+// tree is a copy of what is mounted at and below a path, to be mounted elsewhere.
+func tree(path string, write bool) (fd int, err error) {
+	fd, err = unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err == nil && !write {
+		err = readOnly(fd, "")
+	}
+	if err != nil {
+		return -1, fmt.Errorf("open_tree %s: %w", path, err)
+	}
+	return fd, nil
+}
+
+func readOnly(fd int, path string) error {
+	flags := uint(unix.AT_RECURSIVE)
+	if path == "" {
+		flags |= unix.AT_EMPTY_PATH
+	}
+	return os.NewSyscallError("mount_setattr", unix.MountSetattr(fd, path, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}))
 }
 
 // mount makes one, if those before it, which are shorter, leave something to do.
-func (p place) mount(before, covers []place) error {
-	isCover := slices.Contains(covers, p)
+func (p place) mount(before []place) error {
 	for _, above := range slices.Backward(before) {
-		if above.path == p.path || below(p.path, above.path) {
-			if slices.Contains(covers, above) == isCover {
-				return nil // it is hidden, or shown, with that
-			}
-			break
+		switch {
+		case !below(p.path, above.path):
+			continue
+		case p.cover && above.cover, !p.cover && !above.cover && (above.write || !p.write):
+			return nil // it is hidden, or shown, with that
 		}
+		break
 	}
-	if p.source == "" {
+	if p.tree < 0 {
 		return mount("ralph", p.path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755")
 	}
-	if !isCover {
-		if err := p.make(); err != nil {
-			return err
-		}
+	if info, err := os.Lstat(p.path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		return nil // it leads to another of them
 	}
-	return mount(p.source, p.path, "", unix.MS_BIND|unix.MS_REC, "")
+	if err := p.make(); err != nil {
+		return err
+	}
+	if err := unix.MoveMount(p.tree, "", unix.AT_FDCWD, p.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("move_mount %s: %w", p.path, err)
+	}
+	return nil
 }
 
-// make makes the folder or file to mount on.
+// make makes the folder or file to mount on, where a hidden folder has none.
 func (p place) make() error {
 	var st unix.Stat_t
-	if err := unix.Stat(p.source, &st); err != nil {
+	if err := unix.Fstat(p.tree, &st); err != nil {
 		return fmt.Errorf("open %s: %w", p.path, err)
+	}
+	if _, err := os.Lstat(p.path); err == nil {
+		return nil
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return os.MkdirAll(p.path, 0o755)

@@ -22,7 +22,8 @@ type Options struct {
 // Child is one supervisor.
 type Child struct {
 	Env    []string
-	Open   []string // paths below hidden folders that it sees all the same; what is missing is skipped
+	Read   []string // paths that it sees below hidden folders, too; what is missing is skipped
+	Write  []string // the same; all others are read-only
 	Memory int64    // bytes that it and its children may have together; 0: no limit. The cgroup's is a quarter above it
 	Procs  uint64   // processes and threads it and its children may have; 0: no limit
 }

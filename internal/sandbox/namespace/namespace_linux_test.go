@@ -3,6 +3,7 @@ package namespace_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,6 +32,15 @@ func TestNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = decoy.Process.Kill(); _ = decoy.Wait() }()
+	tools, err := os.MkdirTemp("/opt", "namespace-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(tools)
+	tool := filepath.Join(tools, "tool")
+	if err := errors.Join(os.Chmod(tools, 0o777), os.WriteFile(tool, nil, 0o644), os.Chown(tool, user, user)); err != nil {
+		t.Fatal(err)
+	}
 	outside := map[string]string{}
 	for _, name := range []string{"pid", "mnt", "ipc", "net"} {
 		link, err := os.Readlink("/proc/self/ns/" + name)
@@ -44,6 +54,7 @@ func TestNamespaces(t *testing.T) {
 	cmd := f.start(t, &out, `
 exec 2>&1
 cat /proc/$DECOY/environ; kill -0 $DECOY && echo signals the decoy
+chmod 777 "$TOOL"; touch -d 2001-01-01 "$TOOL"; mkdir "$TOOL-mine"; cat "$TOOL" && echo the tool is read
 ps=$(echo /proc/[0-9]*); echo "processes: $(echo $ps | wc -w)"
 cat "$SECRET/token"; cat "$SECRET/opened/file"; echo written >"$SECRET/opened/new"; ls "$SECRET"
 cat "$CACHE/old"; echo poison >"$CACHE/old"; echo poison >"$CACHE/new"; cat "$CACHE/new"
@@ -53,15 +64,15 @@ grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs)' /proc/self/status | tr '\t' ' '
 for name in pid mnt ipc net; do echo "$name $(readlink /proc/self/ns/$name)"; done
 tr '\0' ' ' </proc/1/cmdline
 grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
-`, fmt.Sprintf("DECOY=%d", decoy.Process.Pid))
-	err := cmd.Wait()
+`, fmt.Sprintf("DECOY=%d", decoy.Process.Pid), "TOOL="+tool)
+	err = cmd.Wait()
 	text := out.String()
 	t.Log(text)
 	if err != nil {
 		t.Fatalf("the run: %v", err)
 	}
 	for _, want := range []string{
-		"content of file", "content of old", "poison", "run: 0, tmp: mine", "opened",
+		"the tool is read", "chmod: changing permissions of '" + tool + "': Read-only file system", "content of file", "content of old", "poison", "run: 0, tmp: mine", "opened",
 		"Uid: 1001 1001 1001 1001", "Gid: 1001 1001 1001 1001", "Groups:  \n", "NoNewPrivs: 1", "ralph sandbox-init", "namespaces",
 		"CapInh: 0000000000000000", "CapPrm: 0000000000000000", "CapBnd: 0000000000000000", "CapAmb: 0000000000000000", "net " + outside["net"],
 	} {
@@ -70,7 +81,7 @@ grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
 		}
 	}
 	for _, never := range []string{"of-another-step", "signals", "content of token", "namespace-test-", "pid " + outside["pid"], "mnt " + outside["mnt"], "ipc " + outside["ipc"]} {
-		if strings.Contains(strings.ReplaceAll(text, base, ""), never) {
+		if strings.Contains(strings.NewReplacer(base, "", tools, "").Replace(text), never) {
 			t.Errorf("%q is there", never)
 		}
 	}
@@ -81,6 +92,9 @@ grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
 		if got, _ := os.ReadFile(path); string(got) != want {
 			t.Errorf("%s holds %q, want %q", path, got, want)
 		}
+	}
+	if info, err := os.Stat(tool); err != nil || info.Mode() != 0o644 || time.Since(info.ModTime()) > time.Hour {
+		t.Errorf("the tool outside has become %v, %v", info, err)
 	}
 	leavesNothing(t, baseIn(t, text))
 }

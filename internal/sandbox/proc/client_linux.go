@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -100,7 +99,7 @@ func (c *client) inNamespaces(o Options, link *os.File) (process, error) {
 	}
 	child := namespace.Child{Env: o.Env, Memory: o.Memory, Procs: o.MaxProcs}
 	if p := o.Policy; p != nil {
-		child.Open = slices.Concat(p.ReadOnly, p.ReadWrite, p.Devices)
+		child.Read, child.Write = p.ReadOnly, p.ReadWrite
 	}
 	return o.Namespaces.Start(child, link, &c.complain)
 }
