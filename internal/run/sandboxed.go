@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
+	"github.com/org/ralph-action/internal/sandbox/namespace"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
@@ -146,7 +147,7 @@ func (s *sandboxed) sharedTemp() []string {
 	if s.namespaces == nil && (os.Getpid() != 1 || s.identity.IsZero()) {
 		return nil
 	}
-	return []string{"/tmp", "/var/tmp"}
+	return namespace.Private()
 }
 
 // startChildren starts a supervisor that lives as long as the run.

@@ -16,10 +16,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// private are folders that children have as their own, empty. They stand below
-// root.base by their names.
-var private = []string{"/tmp", "/var/tmp"}
-
 // order is what the helper tells a child that becomes a supervisor.
 type order struct {
 	Child
@@ -140,7 +136,7 @@ func cover(o order) error {
 		covers, all = append(covers, real), append(all, p)
 		return err
 	}
-	for _, dir := range private {
+	for _, dir := range Private() {
 		if err := hide(dir, o.Base+dir); err != nil {
 			return err
 		}

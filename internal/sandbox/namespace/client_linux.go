@@ -28,7 +28,8 @@ const (
 // Namespaces are a run's. They may be used by several goroutines.
 type Namespaces struct {
 	link   *net.UnixConn
-	exited chan struct{} // closed when the helper has been waited for
+	helper *exec.Cmd
+	exited chan struct{} // closed when it has been waited for
 	says   *Complaint
 	has    answer
 }
@@ -52,7 +53,7 @@ func Start(ctx context.Context, o Options) (*Namespaces, error) {
 		return nil, err
 	}
 	n := &Namespaces{link: ours, exited: make(chan struct{}), says: &Complaint{}}
-	cmd := &exec.Cmd{
+	n.helper = &exec.Cmd{
 		Path: sudo,
 		// The binary that runs, even if its file was replaced meanwhile.
 		Args:        []string{"sudo", "-n", "--", fmt.Sprintf("/proc/%d/exe", os.Getpid()), command},
@@ -63,18 +64,18 @@ func Start(ctx context.Context, o Options) (*Namespaces, error) {
 		WaitDelay:   time.Second,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	err = cmd.Start()
+	err = n.helper.Start()
 	_ = theirs.Close()
 	if err != nil {
 		_ = ours.Close()
 		return nil, fmt.Errorf("sudo: %w", err)
 	}
-	go func() { _ = cmd.Wait(); close(n.exited) }()
+	go func() { _ = n.helper.Wait(); close(n.exited) }()
 	if err := n.open(ctx, o); err != nil {
 		_ = ours.Close()
 		select {
 		case <-n.exited:
-			return nil, errors.New(cmp.Or(n.says.String(), fmt.Sprintf("sudo: %s", cmd.ProcessState)))
+			return nil, n.complaint()
 		case <-time.After(time.Second): // it hangs, and ends when it sees that nobody asks
 			return nil, err
 		}
@@ -131,13 +132,18 @@ func (n *Namespaces) Close() error {
 	_ = n.link.Close()
 	select {
 	case <-n.exited:
-		if text := n.says.String(); text != "" {
-			return fmt.Errorf("namespaces: %s", text)
+		if !n.helper.ProcessState.Success() {
+			return fmt.Errorf("namespaces: %w", n.complaint())
 		}
 		return nil
 	case <-time.After(closeTime):
 		return errors.New("namespaces: what removes them does not end")
 	}
+}
+
+// complaint is why the helper has ended.
+func (n *Namespaces) complaint() error {
+	return errors.New(cmp.Or(n.says.String(), fmt.Sprintf("sudo: %s", n.helper.ProcessState)))
 }
 
 // Process is a supervisor.

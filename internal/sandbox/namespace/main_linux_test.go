@@ -76,27 +76,34 @@ func becomeRoot(args []string) error {
 	return syscall.Exec(args[2], args[2:], []string{"PATH=/usr/bin:/bin"})
 }
 
-// run is a run with one agent, a shell script: SCRIPT WORK, SECRET and CACHE are folders.
+// run is a run with one agent, a shell script: SCRIPT WORK SECRET CACHE [NAME=VALUE...],
+// of which HIDE, READ and WRITE are further folders.
 func run(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	script, work, secret, cache := args[0], args[1], args[2], args[3]
 	began, fakeSudo := time.Now(), filepath.Join(filepath.Dir(os.Args[0]), "sudo")
-	n, err := namespace.Start(ctx, namespace.Options{Sudo: fakeSudo, Hide: []string{secret}, Caches: []string{cache}})
+	more := map[string][]string{}
+	for _, kv := range args[4:] {
+		name, value, _ := strings.Cut(kv, "=")
+		more[name] = append(more[name], value)
+	}
+	n, err := namespace.Start(ctx, namespace.Options{Sudo: fakeSudo, Hide: append(more["HIDE"], secret), Caches: []string{cache}})
 	if err != nil {
 		return err
 	}
 	took := time.Since(began)
 	policy := confine.DefaultPolicy([]string{work, "/tmp", "/var/tmp", filepath.Join(secret, "opened")}, []string{cache})
-	policy.ReadWrite = append(policy.ReadWrite, n.Caches()...)
+	policy.ReadOnly = append(policy.ReadOnly, more["READ"]...)
+	policy.ReadWrite = append(append(policy.ReadWrite, n.Caches()...), more["WRITE"]...)
 	policy.Network = &confine.Network{}
-	s, err := proc.Start(ctx, proc.Options{Policy: &policy, Namespaces: n, Reaper: true, SpillDir: work, Env: []string{"PATH=/usr/bin:/bin"}, Memory: 1 << 30})
+	s, err := proc.Start(ctx, proc.Options{Policy: &policy, Namespaces: n, Reaper: true, SpillDir: filepath.Dir(work), Env: []string{"PATH=/usr/bin:/bin"}, Memory: 1 << 30, MaxProcs: 1000})
 	if err != nil {
 		return errors.Join(err, n.Close())
 	}
 	env := []string{"PATH=/usr/bin:/bin", "WORK=" + work, "SECRET=" + secret, "CACHE=" + cache}
-	_, err = s.Run(ctx, proc.Command{Argv: []string{"sh", "-c", script}, Env: append(env, args[4:]...), Dir: work, Stdout: os.Stdout, Stderr: os.Stdout})
-	fmt.Printf("%s; started in %s, all of it %s\n", n, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	_, err = s.Run(ctx, proc.Command{Argv: []string{"sh", "-c", script}, Env: append(env, args[4:]...), Dir: work, Stdout: os.Stdout, Stderr: os.Stdout, Speaks: true})
+	fmt.Printf("unprotected: %q\n%s; started in %s, all of it %s\n", s.Unprotected(), n, took.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	return errors.Join(err, s.Close(), n.Close())
 }
 

@@ -19,6 +19,10 @@ type Options struct {
 	Sudo string
 }
 
+// Private returns the folders that children have as their own, empty, however many of them
+// there are.
+func Private() []string { return []string{"/tmp", "/var/tmp"} }
+
 // Child is one supervisor.
 type Child struct {
 	Env    []string

@@ -72,8 +72,8 @@ grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
 		t.Fatalf("the run: %v", err)
 	}
 	for _, want := range []string{
-		"the tool is read", "chmod: changing permissions of '" + tool + "': Read-only file system", "content of file", "content of old", "poison", "run: 0, tmp: mine", "opened",
-		"Uid: 1001 1001 1001 1001", "Gid: 1001 1001 1001 1001", "Groups:  \n", "NoNewPrivs: 1", "ralph sandbox-init", "namespaces",
+		"the tool is read", "Read-only file system", "content of file", "content of old", "poison", "run: 0, tmp: mine", "opened",
+		"Uid: 1001 1001 1001 1001", "Gid: 1001 1001 1001 1001", "Groups:  \n", "NoNewPrivs: 1", "ralph sandbox-init", `unprotected: ""`,
 		"CapInh: 0000000000000000", "CapPrm: 0000000000000000", "CapBnd: 0000000000000000", "CapAmb: 0000000000000000", "net " + outside["net"],
 	} {
 		if !strings.Contains(text, want) {
@@ -97,6 +97,89 @@ grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
 		t.Errorf("the tool outside has become %v, %v", info, err)
 	}
 	leavesNothing(t, baseIn(t, text))
+}
+
+// Of a hidden folder a child sees what it opens, as it is named, and no more.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	if !isRoot() {
+		return
+	}
+	f := newFolders(t)
+	home := f.secret
+	for _, dir := range []string{"go/pkg", "bin", "work", "work/_temp/opened", "whole", "elsewhere"} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(home, dir), 0o755), os.Chown(filepath.Join(home, dir), user, user)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go/file", "bin/program", "bin/other", "work/_temp/token", "work/_temp/opened/file", "whole/file", "elsewhere/file"} {
+		if err := errors.Join(os.WriteFile(filepath.Join(home, name), []byte(name+"\n"), 0o644), os.Chown(filepath.Join(home, name), user, user)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"link": "elsewhere", "go/link": "../elsewhere"} {
+		if err := os.Symlink(to, filepath.Join(home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := &lockedBuffer{}
+	cmd := f.start(t, out, `cd "$SECRET"; find . -type f | sort
+for dir in . go go/pkg bin work work/_temp work/_temp/opened whole; do touch $dir/new 2>/dev/null && echo "writes $dir"; done
+chmod 777 go/file || echo "go/file stays"; cat link/file`,
+		"READ="+home+"/go", "READ="+home+"/bin/program", "READ="+home+"/work/_temp/opened", "READ="+home+"/nowhere", "READ=bin", "READ="+home+"/link", "READ="+home+"/go/link",
+		"WRITE="+home+"/go/pkg", "WRITE="+home+"/work", "WRITE="+home+"/whole", "HIDE="+home+"/work/_temp", "HIDE="+home+"/whole")
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the run: %v", err)
+	}
+	for _, want := range []string{
+		"./bin/program\n./elsewhere/file\n./go/file\n./link/file\n./opened/file\n./whole/file\n./work/_temp/opened/file\nwrites go/pkg\nwrites work\nwrites whole\n",
+		"go/file stays\n", "\nelsewhere/file\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+}
+
+// The kernel's own limits, where the machine shares out memory and processes.
+func TestCgroup(t *testing.T) {
+	t.Parallel()
+	if !isRoot() {
+		return
+	}
+	shares, _ := os.ReadFile("/sys/fs/cgroup/cgroup.subtree_control")
+	has := strings.Contains(string(shares), "memory") && strings.Contains(string(shares), "pids")
+	f := newFolders(t)
+	mark := "mark-" + filepath.Base(filepath.Dir(f.work))
+	out := &lockedBuffer{}
+	cmd := f.start(t, out, `echo there >there; while ! [ -e go ]; do sleep 0.1; done`, "MARK="+mark)
+	await(t, "the script", func() bool { _, err := os.Stat(f.work + "/there"); return err == nil })
+	name := baseIn(t, mountsOf(t, mark))
+	limits := ""
+	leaves, _ := filepath.Glob("/sys/fs/cgroup/" + name + "/*/cgroup.procs")
+	for _, leaf := range leaves {
+		for _, file := range []string{"memory.max", "pids.max"} {
+			text, _ := os.ReadFile(filepath.Join(filepath.Dir(leaf), file))
+			limits += string(text)
+		}
+		if procs, _ := os.ReadFile(leaf); len(strings.Fields(string(procs))) < 2 {
+			t.Errorf("%s lists %q", leaf, procs)
+		}
+	}
+	if err := os.WriteFile(f.work+"/go", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the run: %v\n%s", err, out)
+	}
+	want, says := "", "no cgroup ("
+	if has {
+		want, says = "1342177280\n1256\n", "namespaces, cgroup;"
+	}
+	if limits != want || !strings.Contains(out.String(), says) {
+		t.Errorf("limits %q, want %q; %q in\n%s", limits, want, says, out)
+	}
+	leavesNothing(t, name)
 }
 
 // baseIn is the name of what a run has on the disk, as it is seen in its mounts.

@@ -45,7 +45,7 @@ type root struct {
 	umask   int
 	options Options
 	install string // the folder of the runner; empty: none was found
-	base    string // on the disk, root's: what children write in private folders
+	base    string // on the disk, root's: what children write in Private folders, which stand there by their names
 	cgroup  cgroup
 	has     answer
 
@@ -102,7 +102,7 @@ func (r *root) open() (err error) {
 	if err := r.makeBase(); err != nil {
 		return err
 	}
-	for _, dir := range private {
+	for _, dir := range Private() {
 		path := r.base + dir
 		if err := errors.Join(os.MkdirAll(path, 0o755), os.Chmod(path, 0o777|os.ModeSticky)); err != nil {
 			return err
