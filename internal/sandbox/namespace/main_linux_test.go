@@ -97,7 +97,7 @@ func run(args []string) error {
 	policy.ReadOnly = append(policy.ReadOnly, more["READ"]...)
 	policy.ReadWrite = append(append(policy.ReadWrite, n.Caches()...), more["WRITE"]...)
 	policy.Network = &confine.Network{}
-	s, err := proc.Start(ctx, proc.Options{Policy: &policy, Namespaces: n, Reaper: true, SpillDir: filepath.Dir(work), Env: []string{"PATH=/usr/bin:/bin"}, Memory: 1 << 30, MaxProcs: 1000})
+	s, err := proc.Start(ctx, proc.Options{Policy: &policy, Namespaces: n, Reaper: true, SpillDir: filepath.Dir(work), Env: []string{"PATH=/usr/bin:/bin"}, Memory: 1 << 30})
 	if err != nil {
 		return errors.Join(err, n.Close())
 	}

@@ -174,7 +174,7 @@ func TestCgroup(t *testing.T) {
 	}
 	want, says := "", "no cgroup ("
 	if has {
-		want, says = "1342177280\n1256\n", "namespaces, cgroup;"
+		want, says = "1342177280\n16640\n", "namespaces, cgroup;"
 	}
 	if limits != want || !strings.Contains(out.String(), says) {
 		t.Errorf("limits %q, want %q; %q in\n%s", limits, want, says, out)
