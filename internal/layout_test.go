@@ -36,7 +36,8 @@ var packages = map[string]struct {
 	"sandbox/toolchain":     {nil, "which folders and variables the tools of a machine need; pure but for what exists"},
 	"sandbox/hosts":         {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
 	"sandbox/egress":        {[]string{"sandbox/hosts", "lib/secret"}, "the only way to the network: a proxy, and a key proxy that adds a key; no domain in it"},
-	"sandbox/proc":          {[]string{"sandbox/confine"}, "starts children in the sandbox"},
+	"sandbox/namespace":     {nil, "runs as root, for a plain user, what makes namespaces; no domain in it"},
+	"sandbox/proc":          {[]string{"sandbox/confine", "sandbox/namespace"}, "starts children in the sandbox"},
 	"lib/nearest":           {nil, "which name was meant by a misspelled one; pure"},
 	"config":                {[]string{"ralph", "lib/nearest", "lib/secret", "sandbox/hosts", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
@@ -107,7 +108,7 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
@@ -140,7 +141,7 @@ var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 
 // owners lists the packages that only one pkg, or those named, may import.
 var owners = map[string]struct{ pkg, why string }{
-	"os/exec":                                {"sandbox/proc", "a child is started and ended in one place"},
+	"os/exec":                                {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
 	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},

@@ -30,7 +30,7 @@ install_qemu() {
 # Debian's keys.
 fetch() {
   local suite=$1 arch=$2 dir=$cache/$1-$2 get=$work/$1-$2 package
-  [[ -s $dir/vmlinuz && -s $dir/busybox ]] && return
+  [[ -s $dir/vmlinuz && -s $dir/busybox && -s $dir/overlay.ko ]] && return
   mkdir -p "$get"/{lists/partial,cache/archives/partial,root}
   echo "deb [arch=$arch signed-by=$keys] $mirror $suite main" >"$get/sources"
   local options=(-qq -o "APT::Architecture=$arch" -o "APT::Architectures=$arch" -o "Dir::Etc::SourceList=$get/sources"
@@ -41,6 +41,8 @@ fetch() {
   for package in "$get"/*.deb; do dpkg-deb -x "$package" "$get/root"; done
   mkdir -p "$dir"
   find "$get/root" -path '*/bin/busybox' -type f -exec cp {} "$dir/busybox" \;
+  find "$get/root" -name 'overlay.ko*' -exec cp {} "$dir" \;
+  [[ ! -e $dir/overlay.ko.xz ]] || xz -df "$dir/overlay.ko.xz"
   cp "$get"/root/boot/vmlinuz-* "$dir/vmlinuz.new"
   mv "$dir/vmlinuz.new" "$dir/vmlinuz"
 }
@@ -50,7 +52,7 @@ image() {
   local arch=$1 dir=$work/image-$2-$1
   mkdir -p "$dir"/{bin,etc}
   cp "$cache/$2-$1/busybox" "$dir/bin/busybox"
-  cp e2e/kernels/init "$dir/init"
+  cp "$cache/$2-$1/overlay.ko" e2e/kernels/init "$dir/"
   chmod 755 "$dir"/{init,bin/busybox}
   printf 'root:x:0:0::/root:/bin/sh\nrunner:x:1001:1001::/home/runner:/bin/sh\n' >"$dir/etc/passwd"
   printf 'root:x:0:\nrunner:x:1001:\n' >"$dir/etc/group"
@@ -62,7 +64,7 @@ tests() { # ARCH
   local package
   [[ -d $work/tests-$1 ]] && return
   mkdir "$work/tests-$1"
-  for package in confine proc; do
+  for package in confine proc namespace; do
     CGO_ENABLED=0 GOOS=linux GOARCH=$1 go test -c -ldflags '-s -w' -o "$work/tests-$1/$package.test" "./internal/sandbox/$package"
   done
 }

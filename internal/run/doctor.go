@@ -74,6 +74,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.checkGit(ctx)
 	d.checkCrew(ctx)
 	d.checkSandbox(ctx)
+	d.checkNamespaces(ctx)
 	d.checkReach()
 	d.checkReviews()
 	d.checkCommands(ctx)

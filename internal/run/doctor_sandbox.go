@@ -98,6 +98,19 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	}
 }
 
+// checkNamespaces says which namespaces a run in this job would have.
+func (d *doctor) checkNamespaces(ctx context.Context) {
+	err := d.openNamespaces(ctx)
+	switch {
+	case err != nil:
+		d.add("namespaces", StatusFail, d.without, err.Error())
+	case d.without != "":
+		d.add("namespaces", StatusWarn, "none: "+d.without, "where the runner's user may use sudo without a password, other processes and files of the job are not even seen by the agent")
+	case d.namespaces != nil:
+		d.add("namespaces", StatusOK, d.namespaces.String(), "")
+	}
+}
+
 // checkReach says whom the agent could reach, and where its key would be.
 func (d *doctor) checkReach() {
 	if !d.sandboxes() || d.docker != "" {

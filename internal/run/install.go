@@ -123,7 +123,7 @@ func (s *sandboxed) useProgram(bin string) {
 // only dir can be written.
 func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
-	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
+	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true, Namespaces: s.namespaces}
 	if s.isolation != config.IsolationOff {
 		policy := confine.DefaultPolicy([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
 		policy.Strict = s.isolation == config.IsolationStrict

@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
+	"github.com/org/ralph-action/internal/sandbox/namespace"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
@@ -87,13 +88,13 @@ func (s *sandboxed) openTemp() error {
 // buildWalls starts the supervisor all children run under.
 func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	t := s.temp
-	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + s.getenv("PATH")}, SpillDir: t.store, Reaper: true}
+	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + s.getenv("PATH")}, SpillDir: t.store, Reaper: true, Namespaces: s.namespaces}
 	if s.isolation != config.IsolationOff {
 		open := []string{s.Workspace, t.home, t.tmp, t.index}
 		if folder := s.taskPath(); folder != "" {
 			open = append(open, folder)
 		}
-		open = append(open, sharedTemp(s.identity)...)
+		open = append(open, s.sharedTemp()...)
 		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
 		if policy.Network = s.network.policy(open); s.Before.Left != nil {
@@ -111,7 +112,11 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	if s.isolation != config.IsolationOff {
 		s.rec.report.Isolation = confine.Describe(s.identity, o.Policy, os.Getuid())
 		if abi, why := confine.Available(); abi == 0 {
-			s.rec.note("File access is not restricted: " + why + ".")
+			note := "File access is not restricted: " + why + "."
+			if s.namespaces != nil {
+				note = "Landlock is missing (" + why + "): what the agent may not read is hidden from it in the folders of the runner's user only."
+			}
+			s.rec.note(note)
 		}
 		if o.Policy.Network == nil && s.sandboxes() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
@@ -119,6 +124,7 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		if s.network != nil && len(s.network.keyProxies) > 0 {
 			s.rec.report.Isolation += ", API key hidden from the agent"
 		}
+		s.rec.report.Isolation += s.describeNamespaces()
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
 	}
 	if s.children, err = s.startChildren(ctx, o); err != nil {
@@ -135,12 +141,13 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 }
 
 // sharedTemp are the temporary folders that programs have in their code. In a
-// container of ours nobody else has anything there, and it goes with the run.
-func sharedTemp(id confine.Identity) []string {
-	if os.Getpid() != 1 || id.IsZero() {
+// container of ours, and in namespaces, nobody else has anything there, and it goes with
+// the run.
+func (s *sandboxed) sharedTemp() []string {
+	if s.namespaces == nil && (os.Getpid() != 1 || s.identity.IsZero()) {
 		return nil
 	}
-	return []string{"/tmp", "/var/tmp"}
+	return namespace.Private()
 }
 
 // startChildren starts a supervisor that lives as long as the run.

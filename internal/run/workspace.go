@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/namespace"
 )
 
 // workspace is the directory a run has for itself until its end.
@@ -28,6 +29,9 @@ type workspace struct {
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
 	killed   *killed.Run      // the run that was killed here before; nil: none
 	foreign  error            // why the record of one cannot be used
+
+	namespaces *namespace.Namespaces // of the children; nil: none
+	without    string                // why there are none; empty: nobody asked for them
 }
 
 // openWorkspace takes the workspace for this run alone and decides who the
@@ -49,8 +53,10 @@ func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*wo
 }
 
 func (w *workspace) open(ctx context.Context) error {
-	if err := w.checkSandbox(); err != nil {
-		return invalid(err)
+	if !w.local() {
+		if err := errors.Join(w.openNamespaces(ctx), w.checkSandbox()); err != nil {
+			return invalid(err)
+		}
 	}
 	w.rememberModes()
 	if held, _, err := rundir.Held(w.Workspace); err != nil || !held { // else the lock refuses this run, and the other's agent may work
@@ -124,15 +130,12 @@ func (w *workspace) open(ctx context.Context) error {
 	return nil
 }
 
-// checkWalls refuses to run in the action where nothing would keep the agent from
+// checkSandbox refuses to run in the action where nothing would keep the agent from
 // what belongs to the job: the runner's files belong to its user, and where ralph
 // is that user, too, so does every process.
 func (w *workspace) checkSandbox() error {
-	if w.local() || w.isolation != config.IsolationAuto {
-		return nil
-	}
 	abi, why := confine.Available()
-	if abi > 0 {
+	if w.isolation != config.IsolationAuto || abi > 0 || w.namespaces != nil {
 		return nil
 	}
 	return fmt.Errorf("isolation: auto needs Landlock, which is missing here: %s. The agent could read the job's tokens: use a runner with Linux 5.19 or later, or set isolation: off to do without a sandbox", why)

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -10,25 +9,34 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/namespace"
 )
 
 // client is our side of one sandbox-init.
 type client struct {
 	events       chan event
 	conn         *net.UnixConn
-	cmd          *exec.Cmd
-	exited       chan struct{} // closed when cmd has been waited for
-	complain     *tailBuffer   // its standard error
+	init         process
+	exited       chan struct{} // closed when it has been waited for
+	ended        error         // then: how, if not well
+	complain     namespace.Complaint
 	maxProcs     uint64
 	reaper       bool
 	refused      *refusals // nil: nobody wants to know
 	unrestricted atomic.Pointer[string]
+}
+
+// process is sandbox-init: a child of ours, or one in namespaces.
+type process interface {
+	Kill() error
+	// Wait returns nil if it exited with code 0, or if another waited for it.
+	Wait() error
 }
 
 func newClient(o Options) (*client, error) {
@@ -53,25 +61,26 @@ func newClient(o Options) (*client, error) {
 		events:   make(chan event, 4),
 		conn:     conn.(*net.UnixConn),
 		exited:   make(chan struct{}),
-		complain: &tailBuffer{},
 		maxProcs: o.MaxProcs,
-		reaper:   o.Reaper,
+		reaper:   o.Reaper && o.Namespaces == nil,
 		refused:  newRefusals(o.Refused),
 	}
-	if o.Reaper {
+	if c.reaper {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			c.conn.Close()
 			return nil, fmt.Errorf("become sub-reaper: %w", err)
 		}
 	}
-	if c.cmd, err = c.command(o, theirs); err == nil {
-		err = startUnprivileged(c.cmd)
+	if o.Namespaces != nil {
+		c.init, err = c.inNamespaces(o, theirs)
+	} else {
+		c.init, err = c.child(o, theirs)
 	}
 	if err != nil {
 		c.conn.Close()
 		return nil, err
 	}
-	go func() { _ = c.cmd.Wait(); close(c.exited) }()
+	go func() { c.ended = c.init.Wait(); close(c.exited) }()
 	body, err := setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
 	if err == nil {
 		err = send(c.conn, frameSetup, body)
@@ -83,7 +92,32 @@ func newClient(o Options) (*client, error) {
 	return c, nil
 }
 
-func (c *client) command(o Options, link *os.File) (*exec.Cmd, error) {
+// inNamespaces starts sandbox-init in namespaces, with our own user.
+func (c *client) inNamespaces(o Options, link *os.File) (process, error) {
+	if !o.Identity.IsZero() {
+		return nil, fmt.Errorf("children in namespaces have our own user (not %s)", o.Identity)
+	}
+	child := namespace.Child{Env: o.Env, Memory: o.Memory, Procs: o.MaxProcs}
+	if p := o.Policy; p != nil {
+		child.Read, child.Write = p.ReadOnly, p.ReadWrite
+	}
+	return o.Namespaces.Start(child, link, &c.complain)
+}
+
+// ownChild is sandbox-init as a child of ours.
+type ownChild struct{ cmd *exec.Cmd }
+
+func (p ownChild) Kill() error { return p.cmd.Process.Kill() }
+
+func (p ownChild) Wait() error {
+	_ = p.cmd.Wait()
+	if state := p.cmd.ProcessState; state != nil && !state.Success() { // nil: a supervisor's sweep took its exit status
+		return errors.New(state.String())
+	}
+	return nil
+}
+
+func (c *client) child(o Options, link *os.File) (process, error) {
 	cmd := &exec.Cmd{
 		// The binary that runs, even if its file was replaced meanwhile, and even
 		// where the agent's user cannot walk to it.
@@ -91,7 +125,7 @@ func (c *client) command(o Options, link *os.File) (*exec.Cmd, error) {
 		Args:        []string{"ralph", "sandbox-init"},
 		Dir:         "/",
 		Env:         append([]string{}, o.Env...),
-		Stderr:      c.complain,
+		Stderr:      &c.complain,
 		ExtraFiles:  []*os.File{link},
 		WaitDelay:   pipeDelay,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // out of reach of the terminal's signals
@@ -103,7 +137,7 @@ func (c *client) command(o Options, link *os.File) (*exec.Cmd, error) {
 	case id.UID != os.Geteuid() || id.GID != os.Getegid():
 		return nil, fmt.Errorf("only root can start children as another user (%s)", id)
 	}
-	return cmd, nil
+	return ownChild{cmd}, startUnprivileged(cmd)
 }
 
 // startUnprivileged starts cmd with no_new_privs, so that nothing below it can
@@ -185,17 +219,21 @@ func (c *client) end(grace time.Duration) {
 // that falls to us, and returns the reason with what it complained about.
 func (c *client) abandon(reason error) error {
 	_ = c.conn.Close()
-	_ = c.cmd.Process.Kill()
+	_ = c.init.Kill()
 	if !within(beltDelay, c.exited) {
 		return fmt.Errorf("%w; not even SIGKILL ended it", reason)
 	}
 	if c.reaper && !sweep(beltDelay, forget) {
 		reason = fmt.Errorf("%w; processes are left that do not die", reason)
 	}
-	if text := c.complain.String(); text != "" {
-		return fmt.Errorf("%w (%s; %s)", reason, c.cmd.ProcessState, text)
+	state := "exit status 0"
+	if c.ended != nil {
+		state = c.ended.Error()
 	}
-	return fmt.Errorf("%w (%s)", reason, c.cmd.ProcessState)
+	if text := c.complain.String(); text != "" {
+		return fmt.Errorf("%w (%s; %s)", reason, state, text)
+	}
+	return fmt.Errorf("%w (%s)", reason, state)
 }
 
 // close lets an idle supervisor go.
@@ -207,10 +245,7 @@ func (c *client) close() error {
 	if c.reaper && !sweep(beltDelay, forget) {
 		return errors.New("processes are left that do not die")
 	}
-	if c.cmd.ProcessState == nil { // another supervisor's sweep took its exit status
-		return nil
-	}
-	if !c.cmd.ProcessState.Success() {
+	if c.ended != nil {
 		return c.abandon(fmt.Errorf("%w: it failed", ErrLost))
 	}
 	return nil
@@ -226,26 +261,4 @@ func within(limit time.Duration, done <-chan struct{}) bool {
 		}
 	}
 	return false
-}
-
-// tailBuffer keeps the beginning of what a crashing supervisor says: a panic
-// starts with its reason.
-type tailBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if room := 2048 - b.text.Len(); room > 0 {
-		b.text.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-func (b *tailBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return strings.Join(strings.Fields(b.text.String()), " ")
 }

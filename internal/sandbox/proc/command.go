@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/namespace"
 )
 
 // Options is what all children of one Supervisor have in common. The supervisor is
@@ -35,6 +36,10 @@ type Options struct {
 	// process that starts nothing but this one Supervisor: the others would be
 	// ended as well.
 	Reaper bool
+
+	// Namespaces are where the supervisor lives, with our own user; nil: beside us. They
+	// end with it whatever it started, so that there is nothing to reap.
+	Namespaces *namespace.Namespaces
 }
 
 // Command is one child to run.

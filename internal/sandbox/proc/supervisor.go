@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/namespace"
 )
 
 // How much longer than its grace a tree may take to end before the supervisor
@@ -91,6 +93,9 @@ func (s *Supervisor) writable(dir string) bool {
 		return true
 	}
 	for _, open := range s.options.Policy.ReadWrite {
+		if s.options.Namespaces != nil && slices.Contains(namespace.Private(), open) {
+			continue // another folder
+		}
 		if open, err = filepath.EvalSymlinks(open); err != nil {
 			continue // there is nothing to write to
 		}
