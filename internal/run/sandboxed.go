@@ -76,6 +76,9 @@ func (s *sandboxed) getenv(name string) string { return proc.Getenv(s.Environ, n
 // openTemp makes the private folders of the run.
 func (s *sandboxed) openTemp() error {
 	t, err := newTemp(s.tempDir(), s.identity)
+	if step := s.Before.Step; step != nil && !s.identity.IsZero() && err == nil {
+		err = step.Root.Chmod(".", 0o711) // #nosec G302 -- the sandbox user walks through it to its own folders
+	}
 	if err != nil {
 		return invalid(fmt.Errorf("private folder for the run, which lies below TMPDIR: %w", err))
 	}
@@ -159,9 +162,12 @@ func (s *sandboxed) warn(err error) {
 	}
 }
 
-// tempDir is TMPDIR as it was before the environment was sealed. A folder of
-// the workspace is the agent's and no place for the owner's store.
+// tempDir is the step's folder, else TMPDIR as it was before the environment was sealed. A
+// folder of the workspace is the agent's and no place for the owner's store.
 func (s *sandboxed) tempDir() string {
+	if step := s.Before.Step; step != nil {
+		return step.Path()
+	}
 	dir := s.getenv("TMPDIR")
 	if rel, err := filepath.Rel(s.Workspace, dir); err == nil && filepath.IsLocal(rel) {
 		return ""

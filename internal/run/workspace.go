@@ -27,6 +27,7 @@ type workspace struct {
 	session  string           // the session log, absolute
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
 	killed   *killed.Run      // the run that was killed here before; nil: none
+	sealed   bool             // the agent of that could not write its record
 	foreign  error            // why the record of one cannot be used
 }
 
@@ -53,13 +54,19 @@ func (w *workspace) open(ctx context.Context) error {
 		return invalid(err)
 	}
 	w.rememberModes()
+	earlier, err := w.beginStep()
+	if err != nil {
+		return invalid(err)
+	}
 	if held, _, err := rundir.Held(w.Workspace); err != nil || !held { // else the lock refuses this run, and the other's agent may work
-		notes, err := restoreCredentials(w.Workspace)
-		if err != nil {
-			return invalid(err)
-		}
-		for _, n := range notes {
-			w.rec.tell(n)
+		for _, store := range append(w.hiddenBefore(), earlier...) {
+			notes, err := restoreCredentials(store)
+			if err != nil {
+				return invalid(err)
+			}
+			for _, n := range notes {
+				w.rec.tell(n)
+			}
 		}
 	}
 	marker := handoverMarker(w.Workspace)
