@@ -143,8 +143,9 @@ function start (dir, command, end) {
   for (const name of Object.keys(env)) { // setup-python's LD_LIBRARY_PATH is for what ralph starts
     if (name === 'NODE_OPTIONS' || (name.startsWith('LD_') && name !== 'LD_LIBRARY_PATH')) delete env[name]
   }
-  const child = spawn(binary, [command], { stdio: 'inherit', env })
+  let child
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child = spawn(binary, [command], { stdio: 'inherit', env })
   child.on('error', (err) => fail(new Refusal(`${binary}: ${err.message}`)))
   child.on('exit', (code, signal) => {
     end?.()

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,10 +77,13 @@ func (postCmd) Run(a *app, done *exit) error {
 		warn(step.End(ctx, run.MainWait))
 	}
 	now, _ := config.Load(sources) // the agent may have written it
-	left, err := run.FindLeft(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv, step)
+	left, err := run.FindLeft(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv, step, func(text string) { fmt.Fprintln(a.stdout, text) })
 	switch {
 	case err != nil:
 		warn(err)
+		return nil
+	case ctx.Err() != nil:
+		warn(errors.New("the post step was cancelled: what a killed run left is not published; it is unchanged in the workspace"))
 		return nil
 	case left == nil:
 		fmt.Fprintln(a.stdout, "Nothing to do.")

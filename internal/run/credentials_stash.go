@@ -86,20 +86,17 @@ func (s *sandboxed) tokenStore() (string, error) {
 	return store, nil
 }
 
-// hiddenBefore are the folders with what a run that was killed may have hidden.
-func (in *Input) hiddenBefore() (stores []string) {
-	if store := hiddenStore(in.Workspace); os.Geteuid() == 0 && store != "" && oursAlone(store) {
-		stores = append(stores, store)
+// restoreCredentials puts back what a run that was killed had hidden in the workspace. It
+// comes before anything else is changed there.
+func restoreCredentials(workspace string) (notes []string, err error) {
+	store := hiddenStore(workspace)
+	if os.Geteuid() != 0 || store == "" || !oursAlone(store) {
+		return nil, nil
 	}
-	if step := in.Before.Step; step != nil && step.Hides() {
-		stores = append(stores, step.Hidden())
-	}
-	return stores
+	return putBack(store)
 }
 
-// restoreCredentials puts back what a run that was killed had hidden. It comes before
-// anything else is changed in the workspace.
-func restoreCredentials(store string) (notes []string, err error) {
+func putBack(store string) (notes []string, err error) {
 	notes, err = credentials.Restore(store)
 	if err != nil {
 		return nil, fmt.Errorf("an earlier run was killed, and the git settings it had hidden cannot be put back: %w; they are in %s: put them back by hand and remove that folder", err, store)

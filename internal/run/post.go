@@ -103,21 +103,20 @@ func job(getenv func(string) string) string {
 	return strings.Join(words, " ")
 }
 
-// beginStep notes that the step's folder is this run's, and clears away what lost jobs
-// left beside it. It returns where earlier steps of the job that were killed have hidden
-// git settings.
-func (w *workspace) beginStep() (hidden []string, err error) {
+// beginStep notes that the step's folder is this run's, puts back what earlier steps of the
+// job hid that were killed, and clears away what lost jobs left beside it.
+func (w *workspace) beginStep() error {
 	step, job := w.Before.Step, job(w.getenv)
 	if step == nil || w.Before.Left != nil || job == "" {
-		return nil, nil
+		return nil
 	}
 	if err := step.Begin(job); err != nil {
-		return nil, err
+		return err
 	}
 	same, lost := step.Others(w.getenv("RUNNER_TEMP"), job)
 	for _, other := range same {
-		if other.Hides() {
-			hidden = append(hidden, other.Hidden())
+		if err := restoreOfStep(other, w.rec.tell); err != nil {
+			w.rec.warn(err.Error())
 		}
 		other.Close()
 	}
@@ -126,7 +125,19 @@ func (w *workspace) beginStep() (hidden []string, err error) {
 			w.rec.out.Warn("What a job left here that the runner lost cannot be cleared away: " + err.Error())
 		}
 	}
-	return hidden, nil
+	return nil
+}
+
+// restoreOfStep puts back what a step hid that was killed.
+func restoreOfStep(d *stepdir.Dir, say func(string)) error {
+	if !d.Hides() {
+		return nil
+	}
+	notes, err := putBack(d.Hidden())
+	for _, n := range notes {
+		say(n)
+	}
+	return err
 }
 
 // supersede forgets the records of earlier steps of the job that were killed while they
@@ -153,11 +164,16 @@ func (p *plan) step() string {
 }
 
 // FindLeft finds what this step of the job has left if it did not end by itself; nil if it
-// did. It waits for a step that is still ending. The configuration that names dir, where
-// the agent worked, need not be the step's own.
-func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) string, own *stepdir.Dir) (*Left, error) {
+// did. It waits for a step that is still ending, and puts the git settings back that it hid.
+// The configuration that names dir, where the agent worked, need not be the step's own.
+func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) string, own *stepdir.Dir, say func(string)) (*Left, error) {
 	if err := awaitEnd(ctx, workspace, MainWait); err != nil {
 		return nil, err
+	}
+	if own != nil {
+		if err := restoreOfStep(own, say); err != nil {
+			return nil, err
+		}
 	}
 	found, _, err := findLeft(dir, own)
 	if err != nil {
@@ -167,7 +183,7 @@ func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) st
 		return left, nil
 	}
 	_, marked := os.Lstat(handoverMarker(workspace))
-	if store := hiddenStore(workspace); marked == nil || store != "" && oursAlone(store) || own != nil && own.Hides() {
+	if store := hiddenStore(workspace); marked == nil || store != "" && oursAlone(store) {
 		return &Left{}, nil
 	}
 	return nil, nil //nolint:nilnil // there is nothing

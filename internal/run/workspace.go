@@ -54,20 +54,17 @@ func (w *workspace) open(ctx context.Context) error {
 		return invalid(err)
 	}
 	w.rememberModes()
-	earlier, err := w.beginStep()
-	if err != nil {
-		return invalid(err)
-	}
 	if held, _, err := rundir.Held(w.Workspace); err != nil || !held { // else the lock refuses this run, and the other's agent may work
-		for _, store := range append(w.hiddenBefore(), earlier...) {
-			notes, err := restoreCredentials(store)
-			if err != nil {
-				return invalid(err)
-			}
-			for _, n := range notes {
-				w.rec.tell(n)
-			}
+		notes, err := restoreCredentials(w.Workspace)
+		if err != nil {
+			return invalid(err)
 		}
+		for _, n := range notes {
+			w.rec.tell(n)
+		}
+	}
+	if err := w.beginStep(); err != nil {
+		return invalid(err)
 	}
 	marker := handoverMarker(w.Workspace)
 	id, handOver, err := confine.IdentityFor(confine.Place{
