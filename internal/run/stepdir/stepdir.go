@@ -134,6 +134,15 @@ func (d *Dir) hold() error {
 	return nil
 }
 
+// holdSoon is hold for a folder whose supervisors may be ending.
+func (d *Dir) holdSoon() (err error) {
+	for deadline := time.Now().Add(endTime); ; time.Sleep(lookAgain) {
+		if err = d.hold(); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
 // End ends the main part, should it go on, as a runner does that gives up on it, and what
 // it has started. It has patience with a main part that is ending. When ctx ends, it has not.
 func (d *Dir) End(ctx context.Context, patience time.Duration) error {
@@ -193,12 +202,12 @@ func (d *Dir) Others(runnerTemp, job string) (same, lost []*Dir) {
 			continue // not one of ours
 		}
 		switch its := other.read(jobName); {
-		case its == "" || other.hold() != nil: // not one of ours, or in use
-			other.Close()
-		case its == job:
+		case its == job && other.holdSoon() == nil:
 			same = append(same, other)
-		default:
+		case its != job && its != "" && other.hold() == nil:
 			lost = append(lost, other)
+		default: // not one of ours, or in use
+			other.Close()
 		}
 	}
 	return same, lost

@@ -111,8 +111,9 @@ func KillAndGoOn(t *testing.T, s Scenario, again Again, pick func(Moment) bool) 
 
 // KillAndPost is KillAtEveryStep with the step after the killed one, as a runner starts it:
 // whatever the killed run left is on the branch then, no pull request is ready or complete
-// because of it, and a second such step changes nothing. Only root, or the step's folder, can keep the record from
-// the agent. The next run leaves the title of a pull request as it is, so that is not compared.
+// because of it, and a second such step changes nothing. Only root, or the step's folder on
+// the runner itself, keeps the record from the agent. The next run leaves the title of a pull
+// request as it is, so that is not compared.
 func KillAndPost(t *testing.T, s Scenario, pick func(Moment) bool) {
 	t.Helper()
 	s.killAll(t, untitled, pick, func(t *testing.T, a Action, at Moment) {
