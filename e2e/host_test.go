@@ -211,6 +211,12 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	j.Env = map[string]string{
 		"PATH": filepath.Join(cache, "tool/1.0/x64/bin") + ":" + os.Getenv("PATH"), "RUNNER_TOOL_CACHE": cache, "INPUT_BINARY": binary, "SECRETS": secrets,
 	}
+	// What a job left here whose post step never came, and whose agent closed a folder.
+	lost := filepath.Join(j.Temp, "ralph-lost")
+	writeFiles(t, lost, map[string]string{"job": "octo/work 41 1 ralph", "ralph-1/home/closed/x": ""})
+	if err := errors.Join(os.Chmod(lost, 0o700), giveToUser(lost), os.Chmod(filepath.Join(lost, "ralph-1/home/closed"), 0)); err != nil {
+		t.Fatal(err)
+	}
 	main := hostAction(t, binary)
 	s := hostStep(t, j, main)
 	<-s.done
@@ -235,9 +241,7 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	if got := post.wait(t, hereLimit); got.Code != 0 || !strings.Contains(got.Log, "Nothing to do") {
 		t.Errorf("post: exit code %d:\n%s", got.Code, got.Log)
 	}
-	if _, err := os.Stat(state["STATE_directory"]); !os.IsNotExist(err) {
-		t.Errorf("the binary is still there: %v", err)
-	}
+	j.nothingLeft(t)
 }
 
 // hostAttacks is what an agent on the runner tries at the post step: its user is the runner's,

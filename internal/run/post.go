@@ -22,9 +22,11 @@ import (
 	"github.com/org/ralph-action/internal/tasks"
 )
 
+// MainWait is for a main part that is ending, or that the runner lost.
+const MainWait = 30 * time.Second
+
 const (
-	// A runner ends everything five minutes after the cancel. These take four of them.
-	MainWait  = 30 * time.Second // MainWait is for a main part that is ending, or that the runner lost
+	// A runner ends everything five minutes after the cancel. Beside MainWait, it takes four of them.
 	postLimit = 210 * time.Second
 	maxNote   = 8 << 20 // bytes of a record without its iterations
 )
@@ -143,12 +145,12 @@ func restoreOfStep(d *stepdir.Dir, say func(string)) error {
 // supersede forgets the records of earlier steps of the job that were killed while they
 // worked on this run's branch, which it goes on with.
 func (b *branch) supersede() {
-	if b.Before.Step == nil {
+	if b.Before.Step == nil || b.repo == nil {
 		return
 	}
 	same, lost := b.Before.Step.Others(b.getenv("RUNNER_TEMP"), job(b.getenv))
 	for _, other := range append(same, lost...) {
-		if k, err := killed.FindIn(other.Root); err == nil && k != nil && k.Branch == b.branch() {
+		if k, err := killed.FindIn(other.Root); err == nil && k != nil && (k.Branch == b.branch() || k.Name == b.branch()) {
 			_ = killed.Forget(other.Root)
 		}
 		other.Close()

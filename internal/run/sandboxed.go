@@ -99,8 +99,9 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		open = append(open, sharedTemp(s.identity)...)
 		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
-		if temp := s.getenv("RUNNER_TEMP"); temp != "" {
-			policy.Hide(temp) // the step's folder lies there, the runner's command files, and credentials of checkout
+		policy.Hide(s.getenv("RUNNER_TEMP")) // the runner's command files, and credentials of checkout
+		if step := s.Before.Step; step != nil {
+			policy.Hide(step.Path())
 		}
 		if policy.Network = s.network.policy(open); s.Before.Left != nil {
 			policy.Network = &confine.Network{} // git alone runs, and what a filter of the agent's starts

@@ -44,11 +44,12 @@ func DefaultPolicy(work, install []string) Policy {
 }
 
 // Hide closes a folder below one that is open for reading, such as the files of a runner
-// that is installed in /opt. What else is there now stays open.
+// that is installed in /opt. What else is there now stays open. It ignores a folder that
+// does not exist, or is not absolute.
 func (p *Policy) Hide(dir string) {
 	target, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return // there is nothing to hide
+	if err != nil || !filepath.IsAbs(target) {
+		return
 	}
 	var open []string
 	for _, path := range p.ReadOnly {
