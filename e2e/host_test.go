@@ -9,6 +9,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/org/ralph-action/internal/testing/actionrun"
 )
 
 // hostAction is a checkout of the action as a release has it: host/ beside a release.json
@@ -207,6 +211,12 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	j.Env = map[string]string{
 		"PATH": filepath.Join(cache, "tool/1.0/x64/bin") + ":" + os.Getenv("PATH"), "RUNNER_TOOL_CACHE": cache, "INPUT_BINARY": binary, "SECRETS": secrets,
 	}
+	// What a job left here whose post step never came, and whose agent closed a folder.
+	lost := filepath.Join(j.Temp, "ralph-lost")
+	writeFiles(t, lost, map[string]string{"job": "octo/work 41 1 ralph", "ralph-1/home/closed/x": ""})
+	if err := errors.Join(os.Chmod(lost, 0o700), giveToUser(lost), os.Chmod(filepath.Join(lost, "ralph-1/home/closed"), 0)); err != nil {
+		t.Fatal(err)
+	}
 	main := hostAction(t, binary)
 	s := hostStep(t, j, main)
 	<-s.done
@@ -231,48 +241,206 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	if got := post.wait(t, hereLimit); got.Code != 0 || !strings.Contains(got.Log, "Nothing to do") {
 		t.Errorf("post: exit code %d:\n%s", got.Code, got.Log)
 	}
-	if _, err := os.Stat(state["STATE_directory"]); !os.IsNotExist(err) {
-		t.Errorf("the binary is still there: %v", err)
-	}
+	j.nothingLeft(t)
 }
 
-// Node and ralph are killed in the second turn. Here the agent has the runner's own user and
-// could have written the record of the run: the post step publishes nothing on its word, says
-// so, and leaves the work where it is.
+// hostAttacks is what an agent on the runner tries at the post step: its user is the runner's,
+// and HOME tells where the step's folder is. It prints REACHED for each success.
+const hostAttacks = `
+step=${HOME%/*/*} temp=${HOME%/*/*/*}
+reached() { "$@" >/dev/null 2>&1 && echo "REACHED: $*"; }
+reached ls "$temp"
+reached ls "$step"
+reached ls "$temp/_runner_file_commands"
+for name in ralph ralph-run process job lock hidden/hidden.json; do
+	reached cat "$step/$name"
+	reached rm -f "$step/$name" && reached test ! -e "$step/$name"
+	reached sh -c "echo forged >'$step/$name'"
+	reached cp /bin/true "$step/$name"
+	reached ln "$step/$name" here
+done
+reached mv "$step" "$step-gone"
+reached mkdir "$temp/ralph-forged"
+reached sh -c "echo directory=$PWD >>'$temp/_runner_file_commands/save_state_1'"
+mkdir "$HOME/closed" "$TMPDIR/closed" && touch "$HOME/closed/x" && chmod 0 "$HOME/closed" "$TMPDIR/closed"
+git checkout -q -b evil
+echo forged >forged.txt
+git add -A
+git -c user.name=x -c user.email=x@example.com commit -q -m forged
+git update-ref refs/heads/ralph/mul HEAD
+git rm -q --cached forged.txt
+rm forged.txt
+sed 's|"Name":"[^"]*"|"Name":"main"|; s|"Branch":"[^"]*"|"Branch":"main"|' .git/ralph-run >.git/new
+chmod 600 .git/new
+mv .git/new .git/ralph-run
+`
+
+// children are the processes that a process has started itself.
+func children(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range strings.Fields(string(text)) {
+		if n, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+// The ways in which a step on the runner itself is ended, beside an agent that tries all it
+// can: what was done is published as interrupted, what the agent forged is not, and nothing of
+// the run is left, no process and no folder.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	binary, err := builtOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := forge(t).newRepository(t, program)
-	j := newNight(t, r, `cat >/dev/null
-if [ -e one.txt ]; then echo two >two.txt; echo hangs; sleep 1000; fi
-echo one >one.txt; echo half done`)
-	j.Env = map[string]string{"INPUT_BINARY": binary}
-	main := hostAction(t, binary)
-	s := hostStep(t, j, main)
-	await(t, hereLimit, "the second turn", func() bool { return strings.Contains(s.log.String(), "hangs") })
-	state := s.state(t)
-	children, err := os.ReadFile("/proc/" + strconv.Itoa(s.cmd.Process.Pid) + "/task/" + strconv.Itoa(s.cmd.Process.Pid) + "/children")
+	// kill ends node with the first of its descendants, one generation after the other.
+	kill := func(generations int) func(*testing.T, *step) {
+		return func(t *testing.T, s *step) {
+			t.Helper()
+			all, last := []int{s.cmd.Process.Pid}, []int{s.cmd.Process.Pid}
+			for range generations {
+				var next []int
+				for _, pid := range last {
+					next = append(next, children(t, pid)...)
+				}
+				all, last = append(all, next...), next
+			}
+			for _, pid := range all {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			<-s.done
+		}
+	}
+	for _, c := range []struct {
+		name string
+		end  func(*testing.T, *step)
+		here bool // what of the work is published at its end, and not by the post step
+	}{
+		{name: "cancelled", end: func(t *testing.T, s *step) { s.cancel(t) }, here: true},
+		{name: "node", end: kill(0), here: true},
+		{name: "node and ralph", end: kill(1)},
+		{name: "and the supervisor", end: kill(2)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			seconds := ownSeconds()
+			r := forge(t).newRepository(t, program)
+			j := newNight(t, r, `cat >/dev/null
+if [ ! -e one.txt ]; then echo one >one.txt; echo half done; exit; fi
+echo two >two.txt
+`+hostAttacks+`
+setsid sh -c 'trap "" INT TERM HUP; sleep `+seconds+`' &
+echo hangs
+sleep `+seconds)
+			j.Env = map[string]string{"INPUT_BINARY": binary, "NODE_OPTIONS": "--no-warnings", "LD_BIND_NOW": "1"}
+			main := hostAction(t, binary)
+			s := hostStep(t, j, main)
+			await(t, hereLimit, "the second turn", func() bool { return strings.Contains(s.log.String(), "hangs") })
+			state := s.state(t)
+			c.end(t, s)
+			for name, value := range state {
+				j.Env[name] = value
+			}
+			got := hostStep(t, j, main).wait(t, hereLimit)
+			if got.Code != 0 || strings.Contains(got.Log, "Nothing to do") != c.here {
+				t.Errorf("post: exit code %d:\n%s", got.Code, got.Log)
+			}
+			if log := s.log.String(); strings.Contains(log, "REACHED") {
+				t.Errorf("the agent reached what the post step believes:\n%s", log)
+			}
+			if !c.here {
+				wants(t, "the log", got.Log, "is not the one that it wrote")
+				wants(t, "the summary", got.Summary, "the run was killed", "is not the one that it wrote")
+				got.outputs(t, map[string]string{"status": "interrupted", "iterations": "2"})
+			}
+			if diff := git(t, r.Seed, "diff", "--name-only", r.Base, r.fetch(t, "ralph/mul")); diff != "one.txt\ntwo.txt" {
+				t.Errorf("pushed files = %q, want one.txt and two.txt", diff)
+			}
+			if r.fetch(t, "evil") != "" || r.fetch(t, "main") != r.Base {
+				t.Error("a branch is published that the agent forged")
+			}
+			if ps := r.pulls(t); len(ps) != 1 || !ps[0].Draft || !strings.Contains(ps[0].Body, "Interrupted") {
+				t.Errorf("pull requests: %+v, want a draft that says so", ps)
+			}
+			if config := readFile(t, filepath.Join(j.Workspace, ".git", "config")); config != j.config {
+				t.Errorf(".git/config = %q, want it as before", config)
+			}
+			j.nothingLeft(t)
+			checkProcesses(t, seconds)
+		})
+	}
+}
+
+// nothingLeft wants no folder of a run in the runner's folder for temporary files.
+func (j *job) nothingLeft(t *testing.T) {
+	t.Helper()
+	if left, err := filepath.Glob(filepath.Join(j.Temp, "ralph-*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, %v", left, err)
+	}
+}
+
+// A post step that is cancelled leaves no more than any other.
+func TestHostPostCancelled(t *testing.T) {
+	t.Parallel()
+	binary, err := builtOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = s.cmd.Process.Kill()
-	for _, pid := range strings.Fields(string(children)) {
-		if n, err := strconv.Atoi(pid); err == nil {
-			_ = syscall.Kill(n, syscall.SIGKILL)
-		}
+	seconds := ownSeconds()
+	r := forge(t).newRepository(t, program)
+	j := newNight(t, r, `cat >/dev/null
+mkdir "$HOME/closed"; touch "$HOME/closed/x"; chmod 0 "$HOME/closed"
+trap "" INT TERM HUP
+echo hangs
+sleep `+seconds)
+	j.Env = map[string]string{"INPUT_BINARY": binary}
+	main := hostAction(t, binary)
+	s := hostStep(t, j, main)
+	await(t, hereLimit, "the agent", func() bool { return strings.Contains(s.log.String(), "hangs") })
+	ralph := children(t, s.cmd.Process.Pid)[0]
+	// A main step that does not end by itself.
+	if err := errors.Join(syscall.Kill(ralph, syscall.SIGSTOP), s.cmd.Process.Kill()); err != nil {
+		t.Fatal(err)
 	}
-	<-s.done
+	state := s.state(t)
 	for name, value := range state {
 		j.Env[name] = value
 	}
 	post := hostStep(t, j, main)
-	if got := post.wait(t, hereLimit); got.Code == 0 || !strings.Contains(got.Log, "without a user of its own") {
+	await(t, hereLimit, "the post step's SIGTERM", func() bool {
+		return strings.Contains(readFile(t, fmt.Sprintf("/proc/%d/status", ralph)), "ShdPnd:\t0000000000004000")
+	})
+	_ = post.cmd.Process.Signal(syscall.SIGINT)
+	if got := post.wait(t, 10*time.Second); got.Code == 0 || !strings.Contains(got.Log, "was cancelled") {
 		t.Errorf("post: exit code %d:\n%s", got.Code, got.Log)
 	}
-	if text := readFile(t, filepath.Join(j.Workspace, "one.txt")) + readFile(t, filepath.Join(j.Workspace, "two.txt")); text != "one\ntwo\n" {
-		t.Errorf("the workspace has %q", text)
+	j.nothingLeft(t)
+	checkProcesses(t, seconds)
+}
+
+// Killed at any step of publishing, and followed by the post step.
+func TestHostKilledThenPost(t *testing.T) {
+	binary, err := builtOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := hostAction(t, binary)
+	for i, s := range actionrun.Scenarios(binary) {
+		scenario := s.Make
+		s.Make = func(t testing.TB) actionrun.Action {
+			a := scenario(t)
+			a.Host = main
+			return a
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			actionrun.KillAndPost(t, s, func(m actionrun.Moment) bool { return long || (m.Write+3*i)%9 == 0 && m.After == (i%2 == 0) })
+		})
 	}
 }

@@ -10,7 +10,11 @@ const os = require('node:os')
 const path = require('node:path')
 
 const root = path.join(__dirname, '..')
-const env = process.env
+
+// What the step was given is ralph's. What main.js itself starts needs little of it, and no secret.
+const env = { ...process.env }
+const few = /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|CURL_CA_BUNDLE|XDG_CACHE_HOME|GO(ROOT|PATH|CACHE|MODCACHE|FLAGS|TOOLCHAIN|PROXY|NOPROXY|PRIVATE|SUMDB|NOSUMDB))$/i
+for (const name of Object.keys(process.env)) if (!few.test(name)) delete process.env[name]
 
 // Refusal is an error whose text says all: what, where, and what to do.
 class Refusal extends Error {}
@@ -121,6 +125,7 @@ function given (file, rel, dir) {
 function compiled (dir) {
   slug()
   const binary = path.join(dir, 'ralph')
+  process.env.CGO_ENABLED = '0'
   const built = run('go', ['build', '-trimpath', '-buildvcs=false', '-o', binary, './cmd/ralph'], root)
   if (built.missing) {
     throw new Refusal('This commit of the action is no release, and Go is not on PATH to build it: use a release, run actions/setup-go before this step, or give the input `binary`.')
@@ -131,10 +136,16 @@ function compiled (dir) {
 
 // start runs the binary to its end and exits with its code. Signals go on to it: the
 // runner sends them to this process alone.
-function start (binary, command, end) {
+function start (dir, command, end) {
+  const binary = path.join(dir, 'ralph')
+  env.RALPH_STEP_DIR = dir
   delete env.INPUT_BINARY // ralph has no such input
-  const child = spawn(binary, [command], { stdio: 'inherit', env })
+  for (const name of Object.keys(env)) { // setup-python's LD_LIBRARY_PATH is for what ralph starts
+    if (name === 'NODE_OPTIONS' || (name.startsWith('LD_') && name !== 'LD_LIBRARY_PATH')) delete env[name]
+  }
+  let child
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child = spawn(binary, [command], { stdio: 'inherit', env })
   child.on('error', (err) => fail(new Refusal(`${binary}: ${err.message}`)))
   child.on('exit', (code, signal) => {
     end?.()
@@ -154,7 +165,7 @@ function main () {
   const own = env.INPUT_BINARY
   const binary = own ? given(own, rel, dir) : rel ? released(rel, dir) : compiled(dir)
   remember(`sum=${sumOf(fs.readFileSync(binary))}`)
-  start(binary, 'action')
+  start(dir, 'action')
 }
 
 // remember tells the post step, which is another process.
@@ -162,13 +173,17 @@ function remember (line) {
   if (env.GITHUB_STATE) fs.appendFileSync(env.GITHUB_STATE, line + '\n')
 }
 
-// post ends, saves and publishes what a killed main step left, and removes the binary.
+// post ends, saves and publishes what a killed main step left, and removes its folder. What
+// ralph itself cannot remove of that, it names; hidden git settings exist nowhere else.
 function post (dir) {
   const binary = path.join(dir, 'ralph')
-  const remove = () => fs.rmSync(dir, { recursive: true, force: true })
+  const remove = () => {
+    if (fs.existsSync(path.join(dir, 'hidden'))) return
+    try { fs.rmSync(dir, { recursive: true, force: true }) } catch {}
+  }
   if (!env.STATE_sum) return remove() // main did not get as far as to start it
   if (sumOf(fs.readFileSync(binary)) !== env.STATE_sum) throw new Refusal(`${binary} was changed since it was started: what a killed run left is not published.`)
-  start(binary, 'post', remove)
+  start(dir, 'post', remove)
 }
 
 try {

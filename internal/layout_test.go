@@ -30,6 +30,7 @@ var packages = map[string]struct {
 	"ralph":                 {nil, "the domain knows nobody"},
 	"lib/secret":            {nil, "everybody holds secrets"},
 	"run/rundir":            {[]string{"lib/atomicfile"}, "files of ours in the workspace, for whoever writes one"},
+	"run/stepdir":           {[]string{"lib/atomicfile", "sandbox/proc"}, "what a step on the runner itself leaves for its post part, and how that is ended"},
 	"run/lastrun":           {[]string{"ralph", "lib/atomicfile", "run/rundir"}, "what is known of the last run in a directory, for the commands that ask"},
 	"tasks/taskdir":         {[]string{"lib/atomicfile"}, "a task folder's signals and message bus; no domain in it"},
 	"sandbox/confine":       {nil, "what a child may touch; no domain in it"},
@@ -109,7 +110,7 @@ var packages = map[string]struct {
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
-		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
+		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
@@ -120,7 +121,7 @@ var packages = map[string]struct {
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/opening", "cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/stepdir"
 )
 
 // actionCmd is the GitHub Action.
@@ -39,8 +41,12 @@ func (actionCmd) Run(a *app, done *exit) error {
 func (a *app) action(show func(*secret.Redactor) run.Printer) (report ralph.Report) {
 	sources := a.actionSources()
 	sources.Seen = map[string][]byte{}
-	err := a.asAction(sources, nil, show, func(ctx context.Context, in *run.Input) { report = run.Run(ctx, in) })
+	step, err := stepdir.Open(a.getenv(stepdir.Variable), sources.Dir)
+	if err == nil {
+		err = a.asAction(sources, run.Before{Step: step}, show, func(ctx context.Context, in *run.Input) { report = run.Run(ctx, in) })
+	}
 	if err != nil {
+		fmt.Fprintln(a.stderr, "ralph:", err)
 		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
 	}
 	return report
@@ -55,12 +61,29 @@ func (postCmd) Run(a *app, done *exit) error {
 	sources := a.actionSources()
 	ctx, cancel := a.signals(func(string) {})
 	defer cancel()
+	warn := func(err error) {
+		if err != nil {
+			fmt.Fprintln(a.stdout, "::warning title=ralph::"+err.Error())
+			*done = 1
+		}
+	}
+	step, err := stepdir.Open(a.getenv(stepdir.Variable), sources.Dir)
+	if err != nil {
+		warn(err)
+		return nil
+	}
+	if step != nil {
+		defer func() { warn(step.Remove()) }()
+		warn(step.End(ctx, run.MainWait))
+	}
 	now, _ := config.Load(sources) // the agent may have written it
-	left, err := run.FindLeft(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv)
+	left, err := run.FindLeft(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv, step, func(text string) { fmt.Fprintln(a.stdout, text) })
 	switch {
 	case err != nil:
-		fmt.Fprintln(a.stdout, "::warning title=ralph::"+err.Error())
-		*done = 1
+		warn(err)
+		return nil
+	case ctx.Err() != nil:
+		warn(errors.New("the post step was cancelled: what a killed run left is not published; it is unchanged in the workspace"))
 		return nil
 	case left == nil:
 		fmt.Fprintln(a.stdout, "Nothing to do.")
@@ -68,8 +91,11 @@ func (postCmd) Run(a *app, done *exit) error {
 	}
 	sources.Instead = left.Files
 	published := false
-	err = a.asAction(sources, left, nil, func(ctx context.Context, in *run.Input) { published = run.Post(ctx, in) })
-	if err != nil || !published {
+	err = a.asAction(sources, run.Before{Left: left, Step: step}, nil, func(ctx context.Context, in *run.Input) { published = run.Post(ctx, in) })
+	if err != nil {
+		fmt.Fprintln(a.stderr, "ralph:", err)
+	}
+	if !published {
 		*done = 1
 	}
 	return nil
@@ -86,8 +112,8 @@ func (a *app) actionSources() config.LoadOptions {
 	}
 }
 
-// asAction does something with what the runner handed over. An error was shown.
-func (a *app) asAction(sources config.LoadOptions, left *run.Left, show func(*secret.Redactor) run.Printer, do func(context.Context, *run.Input)) error {
+// asAction does something with what the runner handed over.
+func (a *app) asAction(sources config.LoadOptions, before run.Before, show func(*secret.Redactor) run.Printer, do func(context.Context, *run.Input)) error {
 	event, eventErr := actions.ReadEvent(a.getenv)
 	sources.Event, sources.EventName = run.BringsTask(event), event.Name
 	workspace := sources.Dir
@@ -96,7 +122,6 @@ func (a *app) asAction(sources config.LoadOptions, left *run.Left, show func(*se
 	redact := own.Redactor(cfg, a.environ)
 	r, err := actions.New(actions.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
-		fmt.Fprintln(a.stderr, "ralph:", err)
 		return err
 	}
 	defer func() {
@@ -105,7 +130,7 @@ func (a *app) asAction(sources config.LoadOptions, left *run.Left, show func(*se
 		}
 	}()
 	in := &run.Input{
-		Before: run.Before{Left: left}, Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
+		Before: before, Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()},
 		Workspace: workspace, Runner: r, Site: r.Context(), Event: event, Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if show != nil {

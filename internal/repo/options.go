@@ -108,8 +108,8 @@ type Options struct {
 	// run's own work, and not held back as changed before the run. nil: none.
 	Killed  *killed.Run
 	Salvage bool // go on from the commit that Killed had checked out: any since is the agent's
-	// Record makes the note of this run's own record (killed.NewRecorder).
-	Record func() []byte
+	// Record is the caller's part in the record of this run.
+	Record killed.Keeping
 
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the

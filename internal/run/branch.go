@@ -46,7 +46,14 @@ func (w *workspace) findKilled() {
 	if !w.publishes() {
 		return
 	}
-	if w.killed, w.foreign = killed.Find(w.dir()); w.foreign != nil && w.Before.Left == nil {
+	if w.Before.Left != nil {
+		w.killed, w.sealed, w.foreign = findLeft(w.dir(), w.Before.Step)
+		if there, _ := killed.Find(w.dir()); w.sealed && leftBy(there, w.step()) != nil && !w.killed.Same(there) {
+			w.rec.warn("The record of the killed run in the workspace is not the one that it wrote, as if the agent had put another in its place. The post step goes by its own copy, which the agent cannot reach.")
+		}
+		return
+	}
+	if w.killed, w.foreign = killed.Find(w.dir()); w.foreign != nil {
 		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", w.foreign)
 		w.rec.warn(n)
 	}
@@ -123,11 +130,14 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if b.remote.forge != nil {
 		o.Ask = b.askForge
 	}
+	if step := b.Before.Step; step != nil && b.isolation != config.IsolationOff {
+		o.Record.Sealed = step.Root
+	}
 	if b.Before.Left != nil {
 		b.goOn(&o)
 	} else if step := b.step(); step != "" {
 		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
-		o.Record = b.left.json
+		o.Record.Note = b.left.json
 	}
 	if b.pushes() {
 		b.remote.toServer(&o)

@@ -66,8 +66,11 @@ func empty(root *os.Root) {
 
 // tokenStore is where hidden credentials wait. Only what lies in the workspace
 // outlives a container that is killed; there a folder of root's is closed to an
-// agent of another user. Everywhere else it is a private folder of this run.
+// agent of another user. Everywhere else it is a private folder of the step or of this run.
 func (s *sandboxed) tokenStore() (string, error) {
+	if step := s.Before.Step; step != nil {
+		return step.Hidden(), os.MkdirAll(step.Hidden(), 0o700)
+	}
 	store := hiddenStore(s.Workspace)
 	if s.identity.IsZero() || store == "" {
 		return s.temp.store, nil
@@ -83,13 +86,17 @@ func (s *sandboxed) tokenStore() (string, error) {
 	return store, nil
 }
 
-// unhide puts back what a run that was killed had hidden. It comes before
-// anything else is changed in the workspace.
+// restoreCredentials puts back what a run that was killed had hidden in the workspace. It
+// comes before anything else is changed there.
 func restoreCredentials(workspace string) (notes []string, err error) {
 	store := hiddenStore(workspace)
 	if os.Geteuid() != 0 || store == "" || !oursAlone(store) {
 		return nil, nil
 	}
+	return putBack(store)
+}
+
+func putBack(store string) (notes []string, err error) {
 	notes, err = credentials.Restore(store)
 	if err != nil {
 		return nil, fmt.Errorf("an earlier run was killed, and the git settings it had hidden cannot be put back: %w; they are in %s: put them back by hand and remove that folder", err, store)

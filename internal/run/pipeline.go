@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -41,8 +42,9 @@ type Input struct {
 
 // Before is what a run goes on with.
 type Before struct {
-	Cost ralph.Cost // of the runs before it
-	Left *Left      // what the job's step has left, which Post publishes; nil in a Run
+	Cost ralph.Cost   // of the runs before it
+	Left *Left        // what the job's step has left, which Post publishes; nil in a Run
+	Step *stepdir.Dir // of the step on the runner itself; nil: it has none
 }
 
 // Binary is this program.

@@ -18,18 +18,21 @@ import (
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
+// MainWait is for a main part that is ending, or that the runner lost.
+const MainWait = 30 * time.Second
+
 const (
-	// A runner ends everything five minutes after the cancel. These take four of them.
-	mainWait  = 30 * time.Second // for a container that is ending, or that the runner lost
+	// A runner ends everything five minutes after the cancel. Beside MainWait, it takes four of them.
 	postLimit = 210 * time.Second
 	maxNote   = 8 << 20 // bytes of a record without its iterations
 )
 
 // Left is what a step of a job notes down, in case that it is killed. It lies in the
-// record of killed.Find, which only root reads and writes.
+// record of killed.Find, where the agent has another user, else in the step's own folder.
 type Left struct {
 	Step string // of which run, attempt and job
 	// Files are those that the configuration was read from, as the step found them; nil:
@@ -84,14 +87,74 @@ func (r *Record) noted() ralph.Report {
 
 // step names the step of the job that this process is; empty outside of a runner.
 func step(getenv func(string) string) string {
+	if job := job(getenv); job != "" {
+		return job + " " + getenv("GITHUB_ACTION")
+	}
+	return ""
+}
+
+// job names the job, likewise.
+func job(getenv func(string) string) string {
 	if getenv("GITHUB_RUN_ID") == "" {
 		return ""
 	}
 	var words []string
-	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB", "GITHUB_ACTION"} {
+	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
 		words = append(words, getenv(name))
 	}
 	return strings.Join(words, " ")
+}
+
+// beginStep notes that the step's folder is this run's, puts back what earlier steps of the
+// job hid that were killed, and clears away what lost jobs left beside it.
+func (w *workspace) beginStep() error {
+	step, job := w.Before.Step, job(w.getenv)
+	if step == nil || w.Before.Left != nil || job == "" {
+		return nil
+	}
+	if err := step.Begin(job); err != nil {
+		return err
+	}
+	same, lost := step.Others(w.getenv("RUNNER_TEMP"), job)
+	for _, other := range same {
+		if err := restoreOfStep(other, w.rec.tell); err != nil {
+			w.rec.warn(err.Error())
+		}
+		other.Close()
+	}
+	for _, other := range lost {
+		if err := other.Clear(); err != nil {
+			w.rec.out.Warn("What a job left here that the runner lost cannot be cleared away: " + err.Error())
+		}
+	}
+	return nil
+}
+
+// restoreOfStep puts back what a step hid that was killed.
+func restoreOfStep(d *stepdir.Dir, say func(string)) error {
+	if !d.Hides() {
+		return nil
+	}
+	notes, err := putBack(d.Hidden())
+	for _, n := range notes {
+		say(n)
+	}
+	return err
+}
+
+// supersede forgets the records of earlier steps of the job that were killed while they
+// worked on this run's branch, which it goes on with.
+func (b *branch) supersede() {
+	if b.Before.Step == nil || b.repo == nil {
+		return
+	}
+	same, lost := b.Before.Step.Others(b.getenv("RUNNER_TEMP"), job(b.getenv))
+	for _, other := range append(same, lost...) {
+		if k, err := killed.FindIn(other.Root); err == nil && k != nil && (k.Branch == b.branch() || k.Name == b.branch()) {
+			_ = killed.Forget(other.Root)
+		}
+		other.Close()
+	}
 }
 
 // step is empty in a run that Post cannot follow.
@@ -103,13 +166,18 @@ func (p *plan) step() string {
 }
 
 // FindLeft finds what this step of the job has left if it did not end by itself; nil if it
-// did. It waits for a step that is still ending. The configuration that names dir, where
-// the agent worked, need not be the step's own.
-func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) string) (*Left, error) {
-	if err := awaitEnd(ctx, workspace, mainWait); err != nil {
+// did. It waits for a step that is still ending, and puts the git settings back that it hid.
+// The configuration that names dir, where the agent worked, need not be the step's own.
+func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) string, own *stepdir.Dir, say func(string)) (*Left, error) {
+	if err := awaitEnd(ctx, workspace, MainWait); err != nil {
 		return nil, err
 	}
-	found, err := killed.Find(dir)
+	if own != nil {
+		if err := restoreOfStep(own, say); err != nil {
+			return nil, err
+		}
+	}
+	found, _, err := findLeft(dir, own)
 	if err != nil {
 		return &Left{}, nil //nolint:nilerr // Post says so
 	}
@@ -121,6 +189,17 @@ func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) st
 		return &Left{}, nil
 	}
 	return nil, nil //nolint:nilnil // there is nothing
+}
+
+// findLeft finds the record of a killed run, first in its step's own folder: sealed.
+func findLeft(dir string, own *stepdir.Dir) (run *killed.Run, sealed bool, err error) {
+	if own != nil {
+		if run, err = killed.FindIn(own.Root); run != nil || err != nil {
+			return run, true, err
+		}
+	}
+	run, err = killed.Find(dir)
+	return run, false, err
 }
 
 // awaitEnd waits until no run holds the workspace: a docker client that was killed leaves
@@ -207,7 +286,7 @@ func (w *workspace) checkLeft() error {
 		return fmt.Errorf("the record of the killed run cannot be used: %w", w.foreign)
 	case leftBy(w.killed, w.step()) == nil, w.Before.Left.Step == "": // or not where FindLeft looked
 		return errNothingLeft
-	case w.identity.IsZero():
+	case w.isolation == config.IsolationOff, w.identity.IsZero() && !w.sealed:
 		return errors.New("without a user of its own (isolation), the agent could have written the record of the run itself")
 	}
 	return nil

@@ -31,18 +31,18 @@ func TestAwaitEnd(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if err := awaitEnd(t.Context(), dir, mainWait); err == nil || !strings.Contains(err.Error(), "still at work") {
+		if err := awaitEnd(t.Context(), dir, MainWait); err == nil || !strings.Contains(err.Error(), "still at work") {
 			t.Errorf("awaitEnd() = %v, want that somebody works there", err)
 		}
-		if took := time.Since(began); took != mainWait {
-			t.Errorf("awaitEnd() took %s, want %s", took, mainWait)
+		if took := time.Since(began); took != MainWait {
+			t.Errorf("awaitEnd() took %s, want %s", took, MainWait)
 		}
 		began = time.Now()
 		go func() {
 			time.Sleep(5 * time.Second)
 			release()
 		}()
-		if err := awaitEnd(t.Context(), dir, mainWait); err != nil || time.Since(began) > 6*time.Second {
+		if err := awaitEnd(t.Context(), dir, MainWait); err != nil || time.Since(began) > 6*time.Second {
 			t.Errorf("awaitEnd() = %v after %s, want nil soon after the end", err, time.Since(began))
 		}
 	})

@@ -77,6 +77,9 @@ func (s *sandboxed) getenv(name string) string { return proc.Getenv(s.Environ, n
 // openTemp makes the private folders of the run.
 func (s *sandboxed) openTemp() error {
 	t, err := newTemp(s.tempDir(), s.identity)
+	if step := s.Before.Step; step != nil && !s.identity.IsZero() && err == nil {
+		err = step.Root.Chmod(".", 0o711) // #nosec G302 -- the sandbox user walks through it to its own folders
+	}
 	if err != nil {
 		return invalid(fmt.Errorf("private folder for the run, which lies below TMPDIR: %w", err))
 	}
@@ -97,6 +100,10 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		open = append(open, s.sharedTemp()...)
 		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
+		policy.Hide(s.getenv("RUNNER_TEMP")) // the runner's command files, and credentials of checkout
+		if step := s.Before.Step; step != nil {
+			policy.Hide(step.Path())
+		}
 		if policy.Network = s.network.policy(open); s.Before.Left != nil {
 			policy.Network = &confine.Network{} // git alone runs, and what a filter of the agent's starts
 		}
@@ -166,9 +173,12 @@ func (s *sandboxed) warn(err error) {
 	}
 }
 
-// tempDir is TMPDIR as it was before the environment was sealed. A folder of
-// the workspace is the agent's and no place for the owner's store.
+// tempDir is the step's folder, else TMPDIR as it was before the environment was sealed. A
+// folder of the workspace is the agent's and no place for the owner's store.
 func (s *sandboxed) tempDir() string {
+	if step := s.Before.Step; step != nil {
+		return step.Path()
+	}
 	dir := s.getenv("TMPDIR")
 	if rel, err := filepath.Rel(s.Workspace, dir); err == nil && filepath.IsLocal(rel) {
 		return ""

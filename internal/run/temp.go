@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
@@ -17,7 +18,7 @@ type temp struct {
 
 func (s *sandboxed) removeTemp() {
 	if !s.temp.keep {
-		if err := removeAll(s.temp.root); err != nil {
+		if err := stepdir.RemoveAll(s.temp.root); err != nil {
 			s.rec.out.Warn("A private folder of the run could not be removed: " + err.Error())
 		}
 		return
@@ -25,36 +26,6 @@ func (s *sandboxed) removeTemp() {
 	for _, dir := range []string{s.temp.home, s.temp.tmp, s.temp.index} {
 		_ = os.RemoveAll(dir)
 	}
-}
-
-// removeAll removes a folder, and folders in it that were closed to their owner.
-func removeAll(path string) error {
-	err := os.RemoveAll(path)
-	if err == nil {
-		return nil
-	}
-	root, openErr := os.OpenRoot(path)
-	if openErr != nil {
-		return err
-	}
-	defer root.Close()
-	var open func(dir string, depth int)
-	open = func(dir string, depth int) {
-		_ = root.Chmod(dir, 0o700) // what cannot be opened stays, and is told
-		f, err := root.Open(dir)
-		if err != nil || depth > 1000 {
-			return
-		}
-		entries, _ := f.ReadDir(-1)
-		_ = f.Close()
-		for _, e := range entries {
-			if e.IsDir() {
-				open(filepath.Join(dir, e.Name()), depth+1)
-			}
-		}
-	}
-	open(".", 0)
-	return os.RemoveAll(path)
 }
 
 // newTemp makes the private folders below dir.

@@ -26,6 +26,7 @@ func attach(ctx context.Context, b *branch, agents agentSet) (*work, error) {
 	if err := b.attachBranch(ctx); err != nil {
 		return w, err
 	}
+	b.supersede()
 	if err := b.checkRules(ctx); err != nil {
 		return w, err
 	}

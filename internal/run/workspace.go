@@ -28,6 +28,7 @@ type workspace struct {
 	session  string           // the session log, absolute
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
 	killed   *killed.Run      // the run that was killed here before; nil: none
+	sealed   bool             // the agent of that could not write its record
 	foreign  error            // why the record of one cannot be used
 
 	namespaces *namespace.Namespaces // of the children; nil: none
@@ -67,6 +68,9 @@ func (w *workspace) open(ctx context.Context) error {
 		for _, n := range notes {
 			w.rec.tell(n)
 		}
+	}
+	if err := w.beginStep(); err != nil {
+		return invalid(err)
 	}
 	marker := handoverMarker(w.Workspace)
 	id, handOver, err := confine.IdentityFor(confine.Place{

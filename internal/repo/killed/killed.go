@@ -45,7 +45,7 @@ type Record struct {
 	Ours []Path `json:",omitempty"`
 	// Working: the agent may have changed more since.
 	Working bool `json:",omitempty"`
-	// Note is the caller's (repo.Options.Record).
+	// Note is the caller's (Keeping).
 	Note json.RawMessage `json:",omitempty"`
 }
 
@@ -71,6 +71,7 @@ type Path struct {
 // Run is what a run that was killed recorded in a workspace.
 type Run struct {
 	Record
+	text []byte
 	last time.Time // it may have been alive until then
 	held map[string]string
 	ours map[string]string
@@ -96,6 +97,11 @@ func Find(dir string) (*Run, error) {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
 	defer root.Close()
+	return FindIn(root)
+}
+
+// FindIn is Find for the copy of a record (Keeping.Sealed).
+func FindIn(root *os.Root) (*Run, error) {
 	info, err := root.Lstat(fileName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // no run was killed
@@ -114,7 +120,7 @@ func Find(dir string) (*Run, error) {
 	if change := files.ChangeTime(info); change.Before(last) {
 		last = change
 	}
-	run := &Run{last: last.Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
+	run := &Run{text: b, last: last.Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
 	if err := json.Unmarshal(b, &run.Record); err != nil {
 		return nil, err
 	}
@@ -129,6 +135,12 @@ func Find(dir string) (*Run, error) {
 	}
 	return run, nil
 }
+
+// Same reports whether two runs recorded the same.
+func (run *Run) Same(other *Run) bool { return bytes.Equal(run.text, other.text) }
+
+// Forget removes the copy of a record that FindIn would find.
+func Forget(root *os.Root) error { return root.Remove(fileName) }
 
 // Made reports whether the killed run made an uncommitted change of the work tree at top.
 func (run *Run) Made(top *os.Root, ch store.Change) bool {
@@ -168,35 +180,52 @@ func (run *Run) RemoveLocks(gitDir, common *os.Root) {
 	remove(common, "refs/heads/"+run.Name+".lock", "packed-refs.lock", "shallow.lock")
 }
 
-// Recorder keeps the record of this run.
-type Recorder struct {
-	gitDir *os.Root
-	file   *os.File // the record as it is now; nil: none was written
-	stop   func()   // ends the signs of life; nil: there are none
-	note   func() []byte
-	Stays  bool // after Remove: somebody is to go on with the run
+// Keeping is the caller's part in a record.
+type Keeping struct {
+	Note   func() []byte // makes the Note of each record; nil: there is none
+	Sealed *os.Root      // a folder that the agent cannot reach, for a copy of the record; nil: there is no copy
 }
 
-// NewRecorder returns a recorder for the work tree with a git directory. note makes the
-// Note of each record; nil: there is none.
-func NewRecorder(gitDir *os.Root, note func() []byte) *Recorder {
-	return &Recorder{gitDir: gitDir, note: note}
+// Recorder keeps the record of this run.
+type Recorder struct {
+	Keeping
+	gitDir *os.Root
+	copied bool     // Sealed has the record as it is now
+	file   *os.File // the record as it is now; nil: none was written
+	stop   func()   // ends the signs of life; nil: there are none
+	Stays  bool     // after Remove: somebody is to go on with the run
+}
+
+// NewRecorder returns a recorder for the work tree with a git directory.
+func NewRecorder(gitDir *os.Root, k Keeping) *Recorder {
+	return &Recorder{Keeping: k, gitDir: gitDir}
+}
+
+// places are the folders that hold the record, the copy first.
+func (r *Recorder) places() []*os.Root {
+	if r.Sealed == nil {
+		return []*os.Root{r.gitDir}
+	}
+	return []*os.Root{r.Sealed, r.gitDir}
 }
 
 // Written reports whether there is a record.
-func (r *Recorder) Written() bool { return r.file != nil }
+func (r *Recorder) Written() bool { return r.file != nil || r.copied }
 
 // Write writes the record anew.
 func (r *Recorder) Write(rec Record) error {
-	if r.note != nil {
-		rec.Note = r.note()
+	if r.Note != nil {
+		rec.Note = r.Note()
 	}
 	b, err := json.Marshal(rec)
 	if err != nil {
 		return err
 	}
-	if err := files.Replace(r.gitDir, fileName, bytes.NewReader(b), files.Meta{Mode: recordMode, UID: -1, GID: -1}); err != nil {
-		return err
+	for _, place := range r.places() {
+		if err := files.Replace(place, fileName, bytes.NewReader(b), files.Meta{Mode: recordMode, UID: -1, GID: -1}); err != nil {
+			return err
+		}
+		r.copied = r.Sealed != nil
 	}
 	f, err := r.gitDir.OpenFile(fileName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -223,7 +252,9 @@ func (r *Recorder) Remove() {
 		return
 	}
 	r.empty()
-	_ = r.gitDir.Remove(fileName)
+	for _, place := range r.places() {
+		_ = place.Remove(fileName)
+	}
 }
 
 // Close leaves the record where it is.
@@ -249,7 +280,9 @@ func (r *Recorder) Work() {
 			case <-done:
 				return
 			case now := <-tick.C:
-				_ = r.gitDir.Chtimes(fileName, now, now)
+				for _, place := range r.places() {
+					_ = place.Chtimes(fileName, now, now)
+				}
 			}
 		}
 	}()

@@ -2,6 +2,7 @@ package confine
 
 import (
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 )
@@ -40,4 +41,48 @@ func DefaultPolicy(work, install []string) Policy {
 		ReadWrite: slices.Concat(work, []string{"/dev/shm"}),
 		Devices:   []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"},
 	}
+}
+
+// Hide closes a folder below one that is open for reading, such as the files of a runner
+// that is installed in /opt. What else is there now stays open. It ignores a folder that
+// does not exist, or is not absolute.
+func (p *Policy) Hide(dir string) {
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil || !filepath.IsAbs(target) {
+		return
+	}
+	var open []string
+	for _, path := range p.ReadOnly {
+		open = append(open, without(path, target)...)
+	}
+	p.ReadOnly = open
+}
+
+func without(path, hidden string) (open []string) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil || !holds(target, hidden) {
+		return []string{path}
+	}
+	entries, _ := os.ReadDir(target)
+	for _, e := range entries {
+		child := filepath.Join(target, e.Name())
+		switch {
+		case child == hidden:
+		case holds(child, hidden):
+			open = append(open, without(child, hidden)...)
+		case e.Type()&os.ModeSymlink == 0:
+			open = append(open, child)
+		default: // a link back to what is hidden opens nothing
+			if to, err := filepath.EvalSymlinks(child); err == nil && !holds(to, hidden) && !holds(hidden, to) {
+				open = append(open, child)
+			}
+		}
+	}
+	return open
+}
+
+// holds reports whether a path is dir or lies below it.
+func holds(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

@@ -2,6 +2,8 @@ package confine_test
 
 import (
 	"net/netip"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -79,5 +81,36 @@ func TestUnprotected(t *testing.T) {
 		if got := confine.Unprotected(tc.policy); got != tc.want {
 			t.Errorf("Unprotected(%s) = %q, want %q", tc.name, got, tc.want)
 		}
+	}
+}
+
+// What is hidden below a folder that may be read cannot be read, by a link either, and all
+// else there can.
+func TestPolicyHide(t *testing.T) {
+	t.Parallel()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(top, name) }
+	for _, dir := range []string{"opt/runner/_work/_temp/ralph-x", "opt/runner/bin", "opt/tool", "usr"} {
+		if err := os.MkdirAll(at(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"opt/current": "opt/runner", "opt/inside": "opt/runner/_work/_temp/ralph-x", "opt/mine": "usr", "temp": "opt/runner/_work/_temp"} {
+		if err := os.Symlink(at(to), at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := confine.Policy{ReadOnly: []string{at("usr"), at("opt"), at("gone"), at("opt/current")}, ReadWrite: []string{at("opt/runner/_work")}}
+	p.Hide(at("temp"))
+	want := []string{at("usr"), at("opt/mine"), at("opt/runner/bin"), at("opt/tool"), at("gone"), at("opt/runner/bin")}
+	if !slices.Equal(p.ReadOnly, want) {
+		t.Errorf("may be read:\n%q, want\n%q", p.ReadOnly, want)
+	}
+	p.Hide(at("missing"))
+	if !slices.Equal(p.ReadOnly, want) {
+		t.Errorf("what is not there hides something: %q", p.ReadOnly)
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/org/ralph-action/internal/testing/fakegithub"
@@ -21,6 +23,7 @@ import (
 // with an environment of its own.
 type Action struct {
 	Program string // ralph's binary; it is started under the name "ralph"
+	Host    string // host/main.js, which starts it on the runner itself, as the runner's user; empty: as in the container
 	Post    bool   // the step after a killed one, not the action itself
 	Repo    *fakegithub.Repository
 	Token   string
@@ -75,7 +78,8 @@ func (a Action) Start(dir string) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, content := range map[string][]byte{"output": nil, "summary": nil, "event.json": event} {
+	state, _ := os.ReadFile(filepath.Join(files, "state"))
+	for name, content := range map[string][]byte{"output": nil, "summary": nil, "state": nil, "event.json": event} {
 		if err := os.WriteFile(filepath.Join(files, name), content, 0o644); err != nil {
 			return nil, err
 		}
@@ -85,7 +89,13 @@ func (a Action) Start(dir string) (*Running, error) {
 	if r.cmd.Args = []string{"ralph", "action"}; a.Post {
 		r.cmd.Args[1] = "post"
 	}
-	r.cmd.Dir, r.cmd.Env = workspace, a.environment(dir)
+	if a.Host != "" {
+		r.cmd = exec.Command("node", a.Host) //nolint:noctx // likewise
+		if err := r.onTheRunner(a, state); err != nil {
+			return nil, err
+		}
+	}
+	r.cmd.Dir, r.cmd.Env = workspace, append(a.environment(dir), r.cmd.Env...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	// What a killed run leaves behind may hold its output open for a moment.
 	r.cmd.WaitDelay = 5 * time.Second
@@ -97,6 +107,20 @@ func (a Action) Start(dir string) (*Running, error) {
 		close(r.done)
 	}()
 	return r, nil
+}
+
+// onTheRunner adds what the action on the runner itself gets; state is what its main part
+// has told the post part.
+func (r *Running) onTheRunner(a Action, state []byte) error {
+	temp := filepath.Join(r.dir, "temp")
+	r.cmd.Env = []string{"INPUT_BINARY=" + a.Program, "RUNNER_TEMP=" + temp, "GITHUB_STATE=" + filepath.Join(r.dir, "runner", "state"), "GITHUB_JOB=build", "GITHUB_ACTION=ralph"}
+	if a.Post {
+		for line := range strings.Lines(string(state)) {
+			r.cmd.Env = append(r.cmd.Env, "STATE_"+strings.TrimSpace(line))
+		}
+	}
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: runnerUser, Gid: runnerUser}}
+	return errors.Join(os.MkdirAll(temp, 0o755), giveToUser(r.dir))
 }
 
 // environment is what a runner gives to the action.
@@ -155,7 +179,16 @@ func (a Action) Checkout(dir string) error {
 // Kill ends the run at once, as a machine that dies does, and returns when it is
 // gone.
 func (r *Running) Kill() {
-	_ = r.cmd.Process.Kill() // it may be over
+	pid := r.cmd.Process.Pid
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)) // ralph, where node started it
+	_ = r.cmd.Process.Kill()                                                       // it may be over
+	if r.cmd.Args[0] == "node" {
+		for child := range strings.FieldsSeq(string(children)) {
+			if n, err := strconv.Atoi(child); err == nil {
+				_ = syscall.Kill(n, syscall.SIGKILL)
+			}
+		}
+	}
 	<-r.done
 }
 

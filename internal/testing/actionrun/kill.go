@@ -111,8 +111,9 @@ func KillAndGoOn(t *testing.T, s Scenario, again Again, pick func(Moment) bool) 
 
 // KillAndPost is KillAtEveryStep with the step after the killed one, as a runner starts it:
 // whatever the killed run left is on the branch then, no pull request is ready or complete
-// because of it, and a second such step changes nothing. Only root can keep the record from
-// the agent. The next run leaves the title of a pull request as it is, so that is not compared.
+// because of it, and a second such step changes nothing. Only root, or the step's folder on
+// the runner itself, keeps the record from the agent. The next run leaves the title of a pull
+// request as it is, so that is not compared.
 func KillAndPost(t *testing.T, s Scenario, pick func(Moment) bool) {
 	t.Helper()
 	s.killAll(t, untitled, pick, func(t *testing.T, a Action, at Moment) {
@@ -139,6 +140,10 @@ func KillAndPost(t *testing.T, s Scenario, pick func(Moment) bool) {
 		if judged := has(a.Repo, branch, "two"); !judged && (readyPulls(a.Repo) > ready || strings.Contains(done, "complete true")) {
 			t.Errorf("something is called ready or complete that is not:\n%s", done)
 		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "temp", "*")); len(left) > 0 {
+			t.Errorf("after the step, %q are left", left)
+		}
+		after.Host = "" // whose folder is gone, and which starts once
 		s.run(t, after, dir)
 		if again := State(a.Repo); again != done {
 			t.Errorf("after the same step again:\n%s\nwant, as before:\n%s", again, done)
@@ -156,6 +161,8 @@ func readyPulls(r *fakegithub.Repository) int {
 	return len(slices.DeleteFunc(r.Pulls(), func(p fakegithub.PullRequest) bool { return p.Draft }))
 }
 
+const runnerUser = 1001
+
 // giveToUser gives what is below a folder to the runner's user, who can get there.
 func giveToUser(dir string) error {
 	for up := dir; up != "/" && up != os.TempDir(); up = filepath.Dir(up) {
@@ -169,7 +176,7 @@ func giveToUser(dir string) error {
 	}
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(path string, _ os.DirEntry, err error) error {
-		return errors.Join(err, root.Lchown(path, 1001, 1001))
+		return errors.Join(err, root.Lchown(path, runnerUser, runnerUser))
 	})
 }
 
