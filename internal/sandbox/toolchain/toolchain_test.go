@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
 
@@ -64,5 +65,57 @@ func TestFindPrivate(t *testing.T) {
 		if len(got.Paths)+len(got.Env) > 0 {
 			t.Errorf("GOROOT=%s opens %q", dir, got)
 		}
+	}
+}
+
+// What has to be readable for a program to start: itself, its interpreter, what env finds,
+// what a shim goes on as. What is no program is no command.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	at := machine(t, "bin", "second", "closed", "work/bin")
+	for name, text := range map[string]string{
+		"bin/plain": "\x7fELF", "bin/empty": "", "bin/script": "#!" + at("closed/sh") + " -e\n", "bin/linked": "#! /usr/bin/env -S A=b inner -x\n",
+		"bin/shim": "#!/bin/sh\nset -e\n  exec \"" + at("closed/tool") + "\" exec shim\n", "bin/relative": "#!sh\n", "bin/loop": "#!/usr/bin/env loop\n",
+		"bin/broken": "#!", "second/plain": "", "second/inner": "#!" + at("closed/python") + "\n", "second/node": "", "work/bin/mine": "",
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"bin/README": "text", "bin/half\nname": "x"} {
+		if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(at("missing"), at("bin/dangling")); err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Join([]string{at("bin"), "relative", at("gone"), at("work/bin"), at("second")}, ":")
+	look := func(name string) (string, error) { return proc.LookPath(name, []string{"PATH=" + path}) }
+	want := map[string][]string{
+		"plain": {at("bin/plain")}, "empty": {at("bin/empty")}, "script": {at("bin/script"), at("closed/sh")}, "broken": {at("bin/broken")},
+		"linked": {at("bin/linked"), "/usr/bin/env", at("second/inner"), at("closed/python")}, "relative": {at("bin/relative")},
+		"shim": {at("bin/shim"), "/bin/sh"}, "inner": {at("second/inner"), at("closed/python")}, "node": {at("second/node")},
+		"loop": {at("bin/loop"), "/usr/bin/env", at("bin/loop"), "/usr/bin/env", at("bin/loop"), "/usr/bin/env", at("bin/loop"), "/usr/bin/env"},
+	}
+	got := toolchain.Commands(path, look, at("work"))
+	if len(got) == 0 || got[0].Name != "node" {
+		t.Errorf("the first of %v is not node", got)
+	}
+	for _, c := range got {
+		if !slices.Equal(c.Needs, want[c.Name]) {
+			t.Errorf("%s needs %q, want %q", c.Name, c.Needs, want[c.Name])
+		}
+		delete(want, c.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+	// A shim of a tool that is there is followed to it.
+	if err := os.WriteFile(at("closed/tool"), []byte("#!"+at("closed/python")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := toolchain.Needs(at("bin/shim"), look), []string{at("bin/shim"), "/bin/sh", at("closed/tool"), at("closed/python")}; !slices.Equal(got, want) {
+		t.Errorf("the shim needs %q, want %q", got, want)
 	}
 }
