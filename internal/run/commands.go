@@ -21,7 +21,7 @@ import (
 // closedCommand is a command of PATH that the sandbox cannot start, and this machine can.
 type closedCommand struct {
 	toolchain.Command
-	file string // that is closed
+	file string // that is closed, links resolved
 }
 
 // closedCommands looks through PATH as it is before setup. whole is false if the time for
@@ -49,7 +49,7 @@ func (s *sandboxed) closedCommands(ctx context.Context) (closed []closedCommand,
 	for _, c := range commands {
 		i := slices.IndexFunc(c.Needs, func(file string) bool { return shut[file] })
 		if i >= 0 && isProgram(c.Path) && isProgram(c.Needs[i]) {
-			closed = append(closed, closedCommand{c, c.Needs[i]})
+			closed = append(closed, closedCommand{c, realPath(c.Needs[i])})
 		}
 	}
 	return closed, ctx.Err() == nil
@@ -184,4 +184,3 @@ func (s *sandboxed) keptFrom(program string) string {
 	return fmt.Sprintf("the sandbox cannot start %s: install it where every user can read it, such as below /usr/local, or do without the sandbox (%s)",
 		path, ralph.Option(s.local(), "isolation", string(config.IsolationOff)))
 }
-

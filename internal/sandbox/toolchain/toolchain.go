@@ -36,7 +36,11 @@ var beside = []string{
 type Toolchain struct {
 	Paths []string // to read, absolute; all of them exist
 	Env   []string // KEY=VALUE
+	Named []Folder // what variables named, opened or not
 }
+
+// Folder is one that a variable of the environment names.
+type Folder struct{ Variable, Dir, Closed string } // Closed says why it is; empty: it is open
 
 // Find reads an environment. Folders that hold one of private, such as HOME and the
 // workspace, stay closed. What is named and does not exist is left out: the environment
@@ -55,7 +59,9 @@ func Find(environ, private []string) Toolchain {
 		}
 		var there []string
 		for dir := range strings.SplitSeq(value, string(filepath.ListSeparator)) {
-			if t.open(dir, private) {
+			why := t.open(dir, private)
+			t.Named = append(t.Named, Folder{name, dir, why})
+			if why == "" {
 				there = append(there, dir)
 			}
 		}
@@ -86,24 +92,24 @@ func Find(environ, private []string) Toolchain {
 // child would have nothing.
 func (t *Toolchain) rust(home string, private []string) {
 	dir := filepath.Join(home, ".rustup")
-	if !slices.ContainsFunc(t.Env, func(kv string) bool { return strings.HasPrefix(kv, "RUSTUP_HOME=") }) && t.open(dir, private) {
+	if !slices.ContainsFunc(t.Env, func(kv string) bool { return strings.HasPrefix(kv, "RUSTUP_HOME=") }) && t.open(dir, private) == "" {
 		t.Env = append(t.Env, "RUSTUP_HOME="+dir)
 	}
 }
 
-// open adds a folder that exists, and reports whether it may be read.
-func (t *Toolchain) open(dir string, private []string) bool {
+// open adds a folder that exists, and returns why it may not be read; empty if it may.
+func (t *Toolchain) open(dir string, private []string) (closed string) {
 	if !filepath.IsAbs(dir) {
-		return false
+		return "it is no absolute path"
 	}
 	dir = filepath.Clean(dir)
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return false
+		return "it does not exist"
 	}
 	for _, p := range private {
 		if p != "" && (within(p, dir) || within(p, real)) {
-			return false
+			return "it holds " + p
 		}
 	}
 	for _, d := range []string{dir, real} {
@@ -111,7 +117,7 @@ func (t *Toolchain) open(dir string, private []string) bool {
 			t.Paths = append(t.Paths, d)
 		}
 	}
-	return true
+	return ""
 }
 
 // shared reports whether a folder belongs to no single tool: a user's own, and the
