@@ -116,12 +116,14 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		s.rec.out.Say("› " + command)
 		show := s.rec.out.Foreign(command)
 		w := s.rec.redact.Writer(show)
-		script, env := s.tellingPath(command)
-		exit, err := s.withPath().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), env...), Stdout: w, Stderr: w,
+		script, env, exports, err := s.collected(command)
+		if err != nil {
+			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
+		}
+		exit, err := s.afterSetup().Run(ctx, proc.Command{
+			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: env, Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
-		s.readPath()
 		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
 		switch {
 		case err != nil:
@@ -130,6 +132,9 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 			return invalid(fmt.Errorf("setup %q was ended: %s", command, exit.Why))
 		case exit.Code != 0:
 			return invalid(fmt.Errorf("setup %q failed with exit code %d", command, exit.Code))
+		}
+		if err := s.take(exports); err != nil {
+			return invalid(fmt.Errorf("setup %q: %w", command, err))
 		}
 	}
 	return nil

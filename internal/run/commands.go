@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -118,7 +117,7 @@ func (w *work) lookForPrograms(ctx context.Context) error {
 		}
 	}
 	var wrong []ralph.Verdict
-	for _, p := range w.unstartable(ctx, w.withPath(), names) {
+	for _, p := range w.unstartable(ctx, w.afterSetup(), names) {
 		command, kept := of[p], w.keptFrom(p)
 		switch {
 		case command == "":
@@ -171,7 +170,7 @@ func (s *sandboxed) launches(program string) []string {
 
 // outsidePath is where a program is outside of the sandbox.
 func (s *sandboxed) outsidePath(program string) (string, error) {
-	return proc.LookPath(program, []string{"PATH=" + cmp.Or(s.path, s.getenv("PATH"))})
+	return proc.LookPath(program, []string{"PATH=" + s.path()})
 }
 
 // keptFrom says that it is the sandbox that keeps a program from being started; empty if

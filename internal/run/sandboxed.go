@@ -28,7 +28,7 @@ type sandboxed struct {
 	network  *network          // nil: open
 	box      *dockersandbox.VM // nil: the agent runs on this machine
 	delay    time.Duration     // between iterations
-	path     string            // PATH as setup left it; empty: as it was
+	setup    exports           // what the setup commands left
 	tools    toolchain.Toolchain
 	git      *git
 }
