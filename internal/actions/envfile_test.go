@@ -3,7 +3,8 @@ package actions
 import (
 	"slices"
 	"strings"
-	"testing")
+	"testing"
+)
 
 func TestParseEnv(t *testing.T) {
 	t.Parallel()

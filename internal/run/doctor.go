@@ -73,6 +73,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.add("ralph", StatusOK, fmt.Sprintf("%s, %s", d.Version, runtime.GOOS+"/"+runtime.GOARCH), "")
 	d.checkConfig(loadErr)
 	d.useInstalled()
+	d.findTools()
 	if err := d.openSandbox(ctx); err != nil {
 		d.add("children", StatusFail, err.Error(), "ralph needs a temporary folder it can write (TMPDIR) and, on Linux, a /proc of its own")
 		return
@@ -112,7 +113,5 @@ func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
 	if p.isolation, p.docker = in.Isolation(p.cfg); p.isolation == "" {
 		p.isolation = config.IsolationOff
 	}
-	s := &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
-	s.findTools()
-	return s
+	return &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
 }

@@ -64,9 +64,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 
 // findTools opens what earlier steps of the job, or the owner, set up on the machine.
 func (s *sandboxed) findTools() {
-	if s.isolation != config.IsolationOff {
-		s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
-	}
+	s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
 }
 
 // getenv looks a variable up in the environment of this process, with installed

@@ -38,7 +38,7 @@ func TestFind(t *testing.T) {
 		"SECRET_HOME=" + at("tools/secrets"),
 	}
 	got := toolchain.Find(environ, []string{at("work/repo")})
-	paths := []string{at("cache"), at("cache/Python/3.13/x64"), at("cache/Python/3.13/x64/lib"), at("jdk"), at("home/.rustup"), at("home/sdk/go/src"), at("work/repo/lib"), at("tools/lib")}
+	paths := []string{at("home/.cargo/bin"), at("home/.local/bin"), at("home/sdk/go/bin"), at("work/repo/bin"), at("tools/bin"), at("cache"), at("cache/Python/3.13/x64"), at("cache/Python/3.13/x64/lib"), at("jdk"), at("home/.rustup"), at("home/sdk/go/src"), at("work/repo/lib"), at("tools/lib")}
 	slices.Sort(got.Paths)
 	slices.Sort(paths)
 	if !slices.Equal(got.Paths, paths) {
@@ -61,9 +61,48 @@ func TestFindPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"", "users", "users/me", "link", "users/me/repo", "temp"} {
-		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir)}, []string{at("users/me/repo"), at("temp")})
+		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir), "PATH=" + at(dir)}, []string{at("users/me/repo"), at("temp")})
 		if len(got.Paths)+len(got.Env) > 0 {
-			t.Errorf("GOROOT=%s opens %q", dir, got)
+			t.Errorf("GOROOT and PATH = %s open %q", dir, got)
+		}
+		if len(got.Named) != 1 || got.Named[0].Closed == "" {
+			t.Errorf("GOROOT = %s: %v, want why it is closed", dir, got.Named)
+		}
+	}
+}
+
+// Folders of tools below HOME bring what their programs need, and no more of HOME.
+func TestFindHomes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path  string
+		needs []string
+		env   string
+	}{
+		{".pyenv/shims", []string{".pyenv"}, "PYENV_ROOT=.pyenv"},
+		{".pyenv/bin", []string{".pyenv"}, "PYENV_ROOT=.pyenv"},
+		{".pyenvs/bin", nil, ""},
+		{".sdkman/candidates/java/current/bin", []string{".sdkman/candidates"}, ""},
+		{".dotnet", []string{".dotnet"}, "DOTNET_ROOT=.dotnet"},
+		{".dotnet/tools", nil, ""},
+		{".local/bin", []string{".local/share/uv/tools", ".local/pipx"}, ""},
+		{"bin", nil, ""},
+	} {
+		dirs := append(slices.Clone(tc.needs), tc.path, ".config", ".cargo", ".dotnet", ".local/share/keyrings")
+		at := machine(t, dirs...)
+		got := toolchain.Find([]string{"HOME=" + at(""), "PATH=" + at(tc.path)}, nil)
+		want := []string{at(tc.path)}
+		for _, need := range tc.needs {
+			if need != tc.path {
+				want = append(want, at(need))
+			}
+		}
+		env := []string(nil)
+		if name, dir, ok := strings.Cut(tc.env, "="); ok {
+			env = []string{name + "=" + at(dir)}
+		}
+		if !slices.Equal(got.Paths, want) || !slices.Equal(got.Env, env) {
+			t.Errorf("with %s on PATH: %q, %q, want %q, %q", tc.path, got.Paths, got.Env, want, env)
 		}
 	}
 }
