@@ -51,6 +51,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 		return s, err
 	}
 	if s.Before.Left == nil {
+		s.lendCaches(ctx)
 		if err := s.openNetwork(ctx); err != nil {
 			return s, err
 		}
