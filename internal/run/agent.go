@@ -141,10 +141,13 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 			return nil, fmt.Errorf("session: resume: %w", err)
 		}
 	}
-	if err := a.Check(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.checkVersion(o, a.Version()); err != nil {
+	err = s.whenInstalled(ctx, o.Name, func(ctx context.Context) error {
+		if err := a.Check(ctx); err != nil {
+			return err
+		}
+		return s.checkVersion(o, a.Version())
+	})
+	if err != nil {
 		return nil, err
 	}
 	switch {

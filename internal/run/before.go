@@ -87,6 +87,9 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 			return baseline, invalid(err)
 		}
 	}
+	if err := w.agentsInstalled(ctx); err != nil {
+		return baseline, err
+	}
 	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Checks.Setup) == 0 && len(w.cfg.Agent.Command) > 0 {
 		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}

@@ -52,6 +52,9 @@ func (s *sandboxed) install() []string {
 	if named {
 		open(command[0])
 	}
+	if s.coming != nil {
+		paths = append(paths, s.coming.dirs...)
+	}
 	open(s.cfg.Agent.Fallback)
 	open(s.cfg.Tasks.ReviewAgent)
 	if s.cfg.Mode == config.ModeTasks || s.cfg.Mode == config.ModeSession {

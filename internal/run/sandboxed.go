@@ -30,6 +30,7 @@ type sandboxed struct {
 	delay    time.Duration     // between iterations
 	setup    exports           // what the setup commands left
 	tools    toolchain.Toolchain
+	coming   *installation // nil: no agent is being installed
 	git      *git
 }
 
