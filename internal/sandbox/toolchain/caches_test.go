@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
@@ -46,5 +47,19 @@ func TestCaches(t *testing.T) {
 	env["HOME"] = ""
 	if got := uses([]string{"cargo", "maven"}); len(got) > 0 {
 		t.Errorf("without HOME: %q", got)
+	}
+}
+
+// The documentation names every variable, folder and cache of the tables.
+func TestDocumented(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range toolchain.Words() {
+		if !strings.Contains(string(text), "`"+word+"`") {
+			t.Errorf("docs/configuration.md does not name `%s`", word)
+		}
 	}
 }
