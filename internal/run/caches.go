@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
 
@@ -25,22 +26,30 @@ const (
 // room is what is left for copies of caches.
 type room struct{ bytes, files int64 }
 
-// lendCaches lets children use caches of this machine, and throws away what they write
-// there.
-func (s *sandboxed) lendCaches(ctx context.Context) {
-	names := s.cfg.Sandbox.CacheDirs
+// caches are those of this machine that the run may use.
+func (p *plan) caches() []toolchain.Cache {
+	names := p.cfg.Sandbox.CacheDirs
 	switch {
-	case !s.sandboxes() || s.docker != "" || slices.Contains(names, config.CachesNone) || names == nil && s.local():
-		return // without a sandbox they are there
+	case !p.sandboxes() || p.docker != "" || slices.Contains(names, config.CachesNone) || names == nil && p.local():
+		return nil // without a sandbox they are there
 	case slices.Contains(names, config.CachesAuto):
 		names = nil
 	}
+	look := func(name string) (string, error) { return proc.LookPath(name, p.Environ) }
+	return slices.DeleteFunc(toolchain.Caches(names, p.getenv, look), func(c toolchain.Cache) bool {
+		name, _, _ := strings.Cut(c.Use(""), "=")
+		return slices.Contains(p.cfg.Sandbox.PassEnv, name) // the user says where it is
+	})
+}
+
+// lendCaches lets children use caches of this machine, and throws away what they write
+// there.
+func (s *sandboxed) lendCaches(ctx context.Context) {
 	left := &room{maxCacheBytes, maxCacheFiles}
 	var lent []string
-	for _, c := range toolchain.Caches(names, s.getenv, s.outsidePath) {
-		name, _, _ := strings.Cut(c.Use(""), "=")
-		if slices.Contains(s.cfg.Sandbox.PassEnv, name) || ctx.Err() != nil {
-			continue // the user says where it is
+	for _, c := range s.caches() {
+		if ctx.Err() != nil {
+			return
 		}
 		variable, how, err := s.lend(c, left)
 		if err != nil {
@@ -57,7 +66,13 @@ func (s *sandboxed) lendCaches(ctx context.Context) {
 
 // lend makes one cache usable, and returns the variable that says where it is.
 func (s *sandboxed) lend(c toolchain.Cache, left *room) (variable, how string, err error) {
-	if variable, ok := c.Read(); ok {
+	passed := func(name string) string {
+		if slices.Contains(s.cfg.Sandbox.PassEnv, name) {
+			return s.getenv(name)
+		}
+		return ""
+	}
+	if variable, ok := c.Read(passed); ok {
 		s.tools.Paths = append(s.tools.Paths, c.Dir)
 		return variable, "read where it is", nil
 	}

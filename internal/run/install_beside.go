@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"github.com/org/ralph-action/internal/agent/install"
@@ -13,7 +14,7 @@ import (
 // installation is agents that are installed beside setup and the baseline.
 type installation struct {
 	names  []string
-	dirs   []string // of the installations
+	root   string // below which children find them, once they are there
 	checks []func(context.Context) error
 
 	over chan struct{} // closed at its end
@@ -22,20 +23,22 @@ type installation struct {
 }
 
 // installBeside begins to install agents, and reports whether it does: their folders have
-// to be known, for PATH and for what children may read, and what runs beside it must be
-// kept from writing there.
+// to be known, for PATH, and what runs beside it must be kept from writing there.
 func (s *sandboxed) installBeside(ctx context.Context, root string, list []wantedAgent) bool {
 	if abi, _ := confine.Available(); abi == 0 || s.isolation == config.IsolationOff {
 		return false
 	}
-	c := &installation{over: make(chan struct{}), log: proc.Head{Max: 256 << 10}}
+	c := &installation{root: root, over: make(chan struct{}), log: proc.Head{Max: 256 << 10}}
 	var bins []string
 	for _, w := range list {
 		in, ok := install.Place(root, w.pkg)
 		if !ok {
 			return false
 		}
-		c.names, c.dirs, bins = append(c.names, w.name), append(c.dirs, in.Dir), append(bins, in.Bin)
+		c.names, bins = append(c.names, w.name), append(bins, in.Bin)
+	}
+	if err := os.MkdirAll(root, 0o755); err != nil { // it is opened for children now
+		return false
 	}
 	for _, bin := range bins {
 		s.useProgram(bin)

@@ -53,7 +53,7 @@ func (s *sandboxed) install() []string {
 		open(command[0])
 	}
 	if s.coming != nil {
-		paths = append(paths, s.coming.dirs...)
+		add(s.coming.root)
 	}
 	open(s.cfg.Agent.Fallback)
 	open(s.cfg.Tasks.ReviewAgent)

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,16 +14,21 @@ type Cache struct {
 	Parts []string // of Dir that may be used, because it holds credentials beside them; empty: all of it
 
 	use  string // NAME=prefix of what names the folder to the tool
-	read string // NAME=prefix and what follows of what makes the tool read Dir and write elsewhere; empty: it cannot
-	rest string
+	read reading
 }
+
+// reading is how a tool reads a cache where it is, and writes to a new one in HOME.
+type reading struct{ name, before, after, usual string } // the value is before, the folder, after, and the usual value; no name: it cannot
 
 // Use is the variable by which the tool uses dir in place of the cache.
 func (c Cache) Use(dir string) string { return c.use + dir }
 
 // Read is the variable by which the tool reads the cache where it is, and writes to
-// a new one in HOME; ok is false if the tool cannot.
-func (c Cache) Read() (variable string, ok bool) { return c.read + c.Dir + c.rest, c.read != "" }
+// a new one in HOME; ok is false if the tool cannot. Getenv is the child's environment.
+func (c Cache) Read(getenv func(string) string) (variable string, ok bool) {
+	r := c.read
+	return r.name + "=" + r.before + c.Dir + r.after + cmp.Or(getenv(r.name), r.usual), r.name != ""
+}
 
 // caches are those that can be lent, with the programs that have them. None of the folders,
 // or parts, holds credentials.
@@ -33,7 +39,7 @@ var caches = []struct {
 	usual    string // below HOME
 }{
 	// go unpacks what it needs from the files that it downloaded.
-	{Cache{Name: "go", use: "GOMODCACHE=", read: "GOPROXY=file://", rest: "/cache/download,https://proxy.golang.org,direct"}, []string{"go"}, "GOMODCACHE", "go/pkg/mod"},
+	{Cache{Name: "go", use: "GOMODCACHE=", read: reading{"GOPROXY", "file://", "/cache/download,", "https://proxy.golang.org,direct"}}, []string{"go"}, "GOMODCACHE", "go/pkg/mod"},
 	{Cache{Name: "go", use: "GOCACHE="}, []string{"go"}, "GOCACHE", ".cache/go-build"},
 	{Cache{Name: "npm", use: "npm_config_cache=", Parts: []string{"_cacache"}}, []string{"npm"}, "npm_config_cache", ".npm"},
 	{Cache{Name: "pnpm", use: "npm_config_store_dir="}, []string{"pnpm"}, "npm_config_store_dir", ".local/share/pnpm/store"},

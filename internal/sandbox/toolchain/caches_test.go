@@ -26,7 +26,7 @@ func TestCaches(t *testing.T) {
 	}
 	uses := func(names []string) (all []string) {
 		for _, c := range toolchain.Caches(names, getenv, look) {
-			if variable, ok := c.Read(); ok {
+			if variable, ok := c.Read(getenv); ok {
 				all = append(all, variable)
 				continue
 			}
