@@ -27,7 +27,15 @@ type Lookup func(name string) (string, error)
 // program.
 func Commands(path string, look Lookup, without ...string) []Command {
 	var all []Command
-	seen := map[string]bool{}
+	seen, found := map[string]bool{}, map[string]string{}
+	remembered := func(name string) (path string, err error) { // many scripts have the same interpreter
+		path, ok := found[name]
+		if !ok {
+			path, err = look(name)
+			found[name] = path
+		}
+		return path, err
+	}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) || slices.ContainsFunc(without, func(w string) bool { return w != "" && within(dir, w) }) {
 			continue
@@ -43,7 +51,7 @@ func Commands(path string, look Lookup, without ...string) []Command {
 				continue
 			}
 			if c.Needs = []string{c.Path}; !system {
-				if c.Needs = Needs(c.Path, look); c.Needs == nil {
+				if c.Needs = Needs(c.Path, remembered); c.Needs == nil {
 					continue
 				}
 			}

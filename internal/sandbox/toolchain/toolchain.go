@@ -116,7 +116,7 @@ func Find(environ, private []string) Toolchain {
 // openHomes opens what the programs in a folder below HOME need.
 func (t *Toolchain) openHomes(home, dir string, private []string) {
 	for _, h := range homes {
-		if dir != h.on && !(strings.HasSuffix(h.on, "/") && strings.HasPrefix(dir+"/", h.on)) {
+		if below := strings.HasSuffix(h.on, "/") && strings.HasPrefix(dir+"/", h.on); dir != h.on && !below {
 			continue
 		}
 		for i, need := range h.needs {
