@@ -73,7 +73,7 @@ func (s *sandboxed) nameClosed(ctx context.Context) {
 	}
 	closed, whole := s.closedCommands(ctx)
 	if !whole && ctx.Err() == nil {
-		s.rec.tell(fmt.Sprintf("Not all commands of PATH were looked at: that took longer than %s.", commandsTime))
+		s.rec.out.Say(fmt.Sprintf("Not all commands of PATH were looked at: that took longer than %s.", commandsTime))
 	}
 	if len(closed) == 0 {
 		return
@@ -88,7 +88,7 @@ func (s *sandboxed) nameClosed(ctx context.Context) {
 	if len(names) > commandsNamed {
 		names, more = names[:commandsNamed], ", …"
 	}
-	s.rec.tell(fmt.Sprintf("The sandbox cannot start %d of the commands on PATH: %s%s (`ralph doctor --host` lists them, and why).", len(closed), strings.Join(names, ", "), more))
+	s.rec.out.Say(fmt.Sprintf("The sandbox cannot start %d of the commands on PATH: %s%s (`ralph doctor --host` lists them, and why).", len(closed), strings.Join(names, ", "), more))
 	name := func(what, command string) {
 		if c, ok := of[guard.Program(command)]; ok {
 			s.rec.warn(fmt.Sprintf("%s %q may fail: %s", what, command, s.keptFrom(c.file)))
