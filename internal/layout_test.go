@@ -40,7 +40,7 @@ var packages = map[string]struct {
 	"sandbox/namespace":     {nil, "runs as root, for a plain user, what makes namespaces; no domain in it"},
 	"sandbox/proc":          {[]string{"sandbox/confine", "sandbox/namespace"}, "starts children in the sandbox"},
 	"lib/nearest":           {nil, "which name was meant by a misspelled one; pure"},
-	"config":                {[]string{"ralph", "lib/nearest", "lib/secret", "sandbox/hosts", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
+	"config":                {[]string{"ralph", "lib/nearest", "lib/secret", "sandbox/hosts", "sandbox/toolchain", "agent/catalog"}, "inputs become policies, secrets, lists of hosts and of caches"},
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
 	"repo/scm":              {[]string{"ralph", "sandbox/proc", "lib/secret"}, "the team's own commit commands"},
 	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/branchname", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/history", "repo/index", "repo/inspection", "repo/killed", "repo/lfs", "repo/objects", "repo/overlay", "repo/patch", "repo/printable", "repo/publish", "repo/remote", "repo/signing", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},

@@ -26,6 +26,7 @@ import (
 type doctorCmd struct {
 	localFlags
 	Offline bool `help:"Do not contact the forge or the model: nothing leaves this machine."`
+	Host    bool `help:"Look at this machine as a runner for org/ralph-action/host: sudo, the toolchain, and the commands on PATH that the sandbox cannot start."`
 	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
 
@@ -33,6 +34,7 @@ type doctorCmd struct {
 func (doctorCmd) Help() string {
 	return `Examples:
   ralph doctor
+  ralph doctor --host
   ralph doctor --agent codex --guardrails "make test"
   ralph doctor --json --offline | jq -r '.checks[] | select(.status == "FAIL") | .advice'
 
@@ -50,6 +52,9 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		return err
 	}
 	defaults := a.placeDefaults(config.ModeRun)
+	if c.Host {
+		defaults["isolation"] = string(config.IsolationAuto)
+	}
 	defaults["prompt"] = "none: nothing is asked of an agent"
 	cfg, loadErr := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
@@ -64,7 +69,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
 		Config: cfg, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Workspace: workspace, Site: a.localSite(), Redactor: redact,
-	}, loadErr, c.Offline)
+	}, loadErr, run.DoctorOptions{Offline: c.Offline, Host: c.Host})
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "ralph: stopped before every check was done")
 		*done = exit(ralph.Interrupted.ExitCode(false))

@@ -161,6 +161,7 @@ type Sandbox struct {
 	AllowedHosts hosts.List // besides those that are allowed anyway
 	DefaultHosts bool       // registries and the forge may be reached
 	PassEnv      []string   // names, sorted, each once
+	CacheDirs    []string   // names of caches, CachesAuto or CachesNone alone; nil: as the place decides
 }
 
 // Content is what of a change may be published.

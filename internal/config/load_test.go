@@ -235,6 +235,8 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "1.2.3"
 		case "push-to-fork":
 			return "octo/hello"
+		case "cache-dirs":
+			return "npm"
 		case "allowed-hosts":
 			return "example.com"
 		case "max-processes":

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/org/ralph-action/internal/sandbox/hosts"
+	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
 
 const (
@@ -31,6 +33,9 @@ func sandboxRows() []row {
 		{Input{Name: "pass-env", Kind: Names, Max: 100, Guarded: true, Placeholder: "NAME",
 			Help: "Names of more variables that the agent, the guardrails and `setup` may see."},
 			func(l *loader, v value) { l.c.Sandbox.PassEnv = l.envNames(v) }},
+		{Input{Name: "cache-dirs", Kind: Names, Max: 50, DefaultDoc: "`auto` in a job, `none` locally", NoAction: true, Placeholder: "NAME",
+			Help: "Caches of the machine that the agent, the guardrails and `setup` may use, of " + strings.Join(toolchain.CacheNames(), ", ") + "; `auto`: those whose tool is on PATH; `none`. What is written to them is thrown away."},
+			func(l *loader, v value) { l.c.Sandbox.CacheDirs = l.cacheNames(v) }},
 		{Input{Name: "max-memory", Kind: Size, Min: 64 * megabyte, Max: 100 * terabyte, Default: "0", Zero: "no limit", Guarded: true, Placeholder: "SIZE",
 			Help: "Memory that the agent or a guardrail may use before it is ended."},
 			func(l *loader, v value) { l.c.Limits.Memory = l.size(v) }},
@@ -90,6 +95,26 @@ func (l *loader) hosts(v value) hosts.List {
 	}
 	return list
 }
+
+// cacheNames are entries of cache-dirs.
+func (l *loader) cacheNames(v value) []string {
+	list := l.names(v)
+	for _, n := range list {
+		switch known := toolchain.CacheNames(); {
+		case (n == CachesAuto || n == CachesNone) && len(list) > 1:
+			l.report(v.where, "%s stands alone: leave the other names out", l.quote(n))
+		case n != CachesAuto && n != CachesNone && !slices.Contains(known, n):
+			l.report(v.where, "%s is no cache that can be lent: give %s, %s, or some of %s", l.quote(n), CachesAuto, CachesNone, strings.Join(known, ", "))
+		}
+	}
+	return list
+}
+
+// Words of cache-dirs that are no names of caches.
+const (
+	CachesAuto = "auto" // those whose tool is on PATH
+	CachesNone = "none"
+)
 
 // units are what sizes are written with, the longest first.
 func units() []struct {

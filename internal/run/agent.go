@@ -141,10 +141,13 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 			return nil, fmt.Errorf("session: resume: %w", err)
 		}
 	}
-	if err := a.Check(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.checkVersion(o, a.Version()); err != nil {
+	err = s.whenInstalled(ctx, o.Name, func(ctx context.Context) error {
+		if err := a.Check(ctx); err != nil {
+			return err
+		}
+		return s.checkVersion(o, a.Version())
+	})
+	if err != nil {
 		return nil, err
 	}
 	switch {
@@ -237,7 +240,7 @@ func (s *sandboxed) agentOptions(name, model string) agent.Options {
 		Limits:  proc.Limits{Time: s.cfg.Limits.Iteration, Silence: s.cfg.Limits.Idle, FinishGrace: s.cfg.Limits.ResultGrace, OutputBytes: maxAgentOutput},
 		Flags:   s.local(),
 		Root:    s.identity.IsZero() && os.Geteuid() == 0,
-		Process: pathed{s.children, s}, Mask: s.rec.redact.Writer, Log: s.rec.session,
+		Process: exported{s.children, s}, Mask: s.rec.redact.Writer, Log: s.rec.session,
 		LookPath: s.lookPath,
 		Scratch:  s.temp.tmp, PromptLog: s.logPrompt, Merge: s.cfg.Prompt.Variables != nil,
 		System: s.cfg.Agent.System, MCP: s.cfg.Agent.MCP, Price: s.price,
@@ -328,7 +331,7 @@ func (s *sandboxed) scm() ralph.SCM {
 		return nil
 	}
 	return scm.New(scm.Options{
-		Process: s.withPath(), Command: s.cfg.Git.SCM.Command, Tasks: s.cfg.Git.SCM.Tasks,
+		Process: s.afterSetup(), Command: s.cfg.Git.SCM.Command, Tasks: s.cfg.Git.SCM.Tasks,
 		Dir: s.dir(), Env: s.sandboxEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
 	})
 }

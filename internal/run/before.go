@@ -1,22 +1,17 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/inspect"
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/guard"
-	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -92,6 +87,9 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 			return baseline, invalid(err)
 		}
 	}
+	if err := w.agentsInstalled(ctx); err != nil {
+		return baseline, err
+	}
 	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Checks.Setup) == 0 && len(w.cfg.Agent.Command) > 0 {
 		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}
@@ -100,95 +98,9 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	return baseline, invalid(w.repo.Mark(ctx))
 }
 
-// lookForPrograms looks whether the shell finds what the guardrails start, where no
-// baseline does: else each turn would be paid for that. A path is what the agent may be
-// asked to make.
-func (w *work) lookForPrograms(ctx context.Context) error {
-	of := map[string]string{} // commands, by program
-	var names []string
-	for _, g := range w.checks {
-		for _, p := range w.launches(guard.Program(g.Command)) {
-			if of[p] == "" {
-				of[p] = g.Command
-				names = append(names, p)
-			}
-		}
-	}
-	var wrong []ralph.Verdict
-	for _, p := range w.unstartable(ctx, w.withPath(), names) {
-		command, kept := of[p], w.keptFrom(p)
-		switch {
-		case command == "":
-		case kept != "":
-			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: kept})
-		case strings.Contains(p, "/"):
-			w.rec.warn(fmt.Sprintf("Guardrail %q: there is no program %s yet, so it fails until there is one.", command, p))
-		default:
-			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: "there is no program " + p})
-		}
-	}
-	return guard.Broken(wrong)
-}
-
-// unstartable are those of the programs that a process does not find, or cannot read and so
-// not start: a rule of Landlock does not show when one looks for them only. None when that
-// cannot be told.
-func (s *sandboxed) unstartable(ctx context.Context, process dockersandbox.Process, programs []string) []string {
-	if len(programs) == 0 {
-		return nil
-	}
-	const look = `for p do f=$(command -v -- "$p") && case $f in (/*) { true <"$f"; } 2>/dev/null;; esac || printf '%s\n' "$p"; done`
-	found := proc.Head{Max: maxAnswer}
-	exit, err := process.Run(ctx, proc.Command{
-		Argv: append([]string{"sh", "-c", look, "sh"}, programs...), Dir: s.dir(), Env: s.sandboxEnv(nil), Stdout: &found, Limits: proc.Limits{Time: gitLeast},
-	})
-	if err != nil || exit.Why != proc.Exited || exit.Code < 0 {
-		return nil // what starts them will tell
-	}
-	return strings.Fields(found.String())
-}
-
-// shim finds what a script of a version manager goes on as, such as pyenv's.
-var shim = lazyregexp.New(`(?m)^[ \t]*exec "?(/[\w./+-]+)`)
-
-// launches are a program and, in a sandbox, what it goes on as if it is a shim; none of "".
-func (s *sandboxed) launches(program string) []string {
-	if program == "" {
-		return nil
-	}
-	all := []string{program}
-	path, err := s.outsidePath(program)
-	if err != nil || !s.sandboxes() || !filepath.IsAbs(path) {
-		return all
-	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > 4096 {
-		return all
-	}
-	text, err := os.ReadFile(path)
-	if m := shim.FindStringSubmatch(string(text)); err == nil && m != nil {
-		all = append(all, m[1])
-	}
-	return all
-}
-
-// outsidePath is where a program is outside of the sandbox.
-func (s *sandboxed) outsidePath(program string) (string, error) {
-	return proc.LookPath(program, []string{"PATH=" + cmp.Or(s.path, s.getenv("PATH"))})
-}
-
-// keptFrom says that it is the sandbox that keeps a program from being started; empty if
-// it is not there outside of it either.
-func (s *sandboxed) keptFrom(program string) string {
-	path, err := s.outsidePath(program)
-	if err != nil || !s.sandboxes() || !filepath.IsAbs(path) {
-		return ""
-	}
-	return fmt.Sprintf("the sandbox cannot start %s: install it where every user can read it, such as below /usr/local, or do without the sandbox (%s)",
-		path, ralph.Option(s.local(), "isolation", string(config.IsolationOff)))
-}
-
 // setUp runs the setup commands, and looks at what they may have installed.
 func (w *work) setUp(ctx context.Context) error {
+	w.nameClosed(ctx)
 	if err := w.runSetup(ctx); err != nil {
 		return err
 	}
@@ -207,12 +119,14 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		s.rec.out.Say("› " + command)
 		show := s.rec.out.Foreign(command)
 		w := s.rec.redact.Writer(show)
-		script, env := s.tellingPath(command)
-		exit, err := s.withPath().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), env...), Stdout: w, Stderr: w,
+		script, env, exports, err := s.collected(command)
+		if err != nil {
+			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
+		}
+		exit, err := s.afterSetup().Run(ctx, proc.Command{
+			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: env, Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
-		s.readPath()
 		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
 		switch {
 		case err != nil:
@@ -221,6 +135,9 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 			return invalid(fmt.Errorf("setup %q was ended: %s", command, exit.Why))
 		case exit.Code != 0:
 			return invalid(fmt.Errorf("setup %q failed with exit code %d", command, exit.Code))
+		}
+		if err := s.take(exports); err != nil {
+			return invalid(fmt.Errorf("setup %q: %w", command, err))
 		}
 	}
 	return nil

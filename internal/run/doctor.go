@@ -32,11 +32,11 @@ type Check struct {
 // but can write nowhere in the workspace.
 type doctor struct {
 	*sandboxed
-	offline bool
-	tools   *proc.Supervisor // for programs of ours, such as git: sandboxed wherever that is possible
-	rows    []Check
-	says    *remarks
-	extra   []string // what keeps children from being sandboxed
+	DoctorOptions
+	tools *proc.Supervisor // for programs of ours, such as git: sandboxed wherever that is possible
+	rows  []Check
+	says  *remarks
+	extra []string // what keeps children from being sandboxed
 }
 
 // remarks is a printer that keeps what a run would warn of, and has no other use.
@@ -48,16 +48,22 @@ type remarks struct {
 // Warn keeps the line.
 func (r *remarks) Warn(line string) { r.all = append(r.all, line) }
 
+// DoctorOptions are what is looked at.
+type DoctorOptions struct {
+	Offline bool // neither the forge nor the model is contacted
+	Host    bool // this machine, as a runner that has the action on itself
+}
+
 // Examine looks at all that a run would need, and runs nothing of the workspace.
 // problem is what is wrong with the configuration. It returns what it has found
 // when ctx ends.
-func Examine(ctx context.Context, in *Input, problem error, offline bool) []Check {
+func Examine(ctx context.Context, in *Input, problem error, o DoctorOptions) []Check {
 	undo := &cleanup{}
 	defer undo.everything()
 	says := &remarks{}
 	looking := *in
 	looking.Output = says
-	d := &doctor{says: says, offline: offline, sandboxed: doctorsSandbox(&looking, undo)}
+	d := &doctor{says: says, DoctorOptions: o, sandboxed: doctorsSandbox(&looking, undo)}
 	d.check(ctx, problem)
 	return d.rows
 }
@@ -67,6 +73,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.add("ralph", StatusOK, fmt.Sprintf("%s, %s", d.Version, runtime.GOOS+"/"+runtime.GOARCH), "")
 	d.checkConfig(loadErr)
 	d.useInstalled()
+	d.findTools()
 	if err := d.openSandbox(ctx); err != nil {
 		d.add("children", StatusFail, err.Error(), "ralph needs a temporary folder it can write (TMPDIR) and, on Linux, a /proc of its own")
 		return
@@ -75,6 +82,9 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.checkCrew(ctx)
 	d.checkSandbox(ctx)
 	d.checkNamespaces(ctx)
+	if d.Host {
+		d.checkHost(ctx)
+	}
 	d.checkReach()
 	d.checkReviews()
 	d.checkCommands(ctx)
@@ -104,7 +114,5 @@ func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
 	if p.isolation, p.docker = in.Isolation(p.cfg); p.isolation == "" {
 		p.isolation = config.IsolationOff
 	}
-	s := &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
-	s.findTools()
-	return s
+	return &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
 }

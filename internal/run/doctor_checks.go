@@ -187,7 +187,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 		}
 		d.add("token", s, "there is no token (GITHUB_TOKEN) for "+d.site.Repository, advice)
 		return
-	case d.offline:
+	case d.Offline:
 		d.add("token", StatusSkip, "there is one; what it may do is not asked for (--offline)", "")
 		return
 	}
@@ -225,7 +225,7 @@ func (d *doctor) checkNetwork(ctx context.Context) {
 	case address == "":
 		d.add("network", StatusSkip, "the agent chooses the model's host itself", "")
 		return
-	case d.offline:
+	case d.Offline:
 		d.add("network", StatusSkip, "not tried (--offline)", "")
 		return
 	}

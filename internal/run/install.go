@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,19 +20,46 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// installAgents installs the CLIs that are missing, or of another version than
-// was asked for, before the sandbox is built through which the agent may read
-// them and not write them.
+// installAgents installs the CLIs that are missing, or of another version than was asked
+// for, where the agent may read them and not write them. Where that is known beforehand,
+// it goes on beside setup and the baseline.
 func (s *sandboxed) installAgents(ctx context.Context) error {
-	if s.docker == config.IsolationDocker {
-		return nil // it brings its own
+	if s.docker == config.IsolationDocker || !s.cfg.Agent.Install {
+		return nil // a Docker Sandbox brings its own
 	}
+	var list []wantedAgent
 	for _, name := range s.agents() {
-		if err := s.installAgent(ctx, name); err != nil {
-			return invalid(fmt.Errorf("agent %q: %w", name, err))
+		if from, ok := agent.PackageOf(name); ok && s.missing(name, from) {
+			list = append(list, wantedAgent{name, s.wanted(name, from)})
 		}
 	}
+	if len(list) == 0 {
+		return nil
+	}
+	root, err := s.agentsFolder()
+	if err != nil {
+		return invalid(fmt.Errorf("agent %q: %w", list[0].name, err))
+	}
+	if s.installBeside(ctx, root, list) {
+		return nil
+	}
+	for _, w := range list {
+		show := s.rec.out.Foreign("install " + w.name)
+		log := s.rec.redact.Writer(show)
+		in, err := s.installAgent(ctx, root, w, log, s.rec.out.Section)
+		_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
+		if err != nil {
+			return invalid(err)
+		}
+		s.useProgram(in.Bin)
+	}
 	return nil
+}
+
+// wantedAgent is a CLI that is to be installed.
+type wantedAgent struct {
+	name string
+	pkg  install.Package
 }
 
 // agents are the names of the agents a run asks, each once; without the one that
@@ -47,21 +75,12 @@ func (p *plan) agents() []string {
 	return names
 }
 
-func (s *sandboxed) installAgent(ctx context.Context, name string) error {
-	from, ok := agent.PackageOf(name)
-	if !ok || !s.cfg.Agent.Install {
-		return nil
-	}
-	if !s.missing(name, from) {
-		return nil
-	}
-	root, err := s.agentsFolder()
-	if err != nil {
-		return err
-	}
+// installAgent installs one CLI below root. What npm prints is written to log, which fold
+// folds away.
+func (s *sandboxed) installAgent(ctx context.Context, root string, w wantedAgent, log io.Writer, fold func(string) func()) (install.Installed, error) {
 	reach, err := s.npmNetwork(ctx)
 	if err != nil {
-		return err
+		return install.Installed{}, fmt.Errorf("agent %q: %w", w.name, err)
 	}
 	if reach != nil {
 		defer reach.proxy.Close()
@@ -69,25 +88,21 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	start := func(ctx context.Context, dir string) (install.Process, func() error, error) {
 		return s.installer(ctx, dir, reach)
 	}
-	show := s.rec.out.Foreign("install " + name)
-	log := s.rec.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
 		Start: start, Root: root, Owner: install.Owner(s.identity), Workspace: s.Workspace,
 		Env: confine.Environment(s.Environ, npmVariables(s.Environ, reach), reach.variables()),
-		Say: s.rec.out.Say, Log: log, Fold: s.rec.out.Section,
-	}, s.wanted(name, from))
-	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
+		Say: s.rec.out.Say, Log: log, Fold: fold,
+	}, w.pkg)
 	if refused := reach.refused(); err != nil && len(refused) > 0 {
 		err = fmt.Errorf("%w (the sandbox refused %s: see allowed-hosts)", err, refused[0].Address)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set %s", err, s.option("agent-install", "never"))
+		return in, fmt.Errorf("agent %q: %w; install it into the image or on the machine yourself, or set %s", w.name, err, s.option("agent-install", "never"))
 	}
-	s.useProgram(in.Bin)
 	if in.Fresh {
-		s.rec.out.Say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
+		s.rec.out.Say(fmt.Sprintf("Installed %s %s into %s", w.name, in.Version, in.Dir))
 	}
-	return nil
+	return in, nil
 }
 
 // missing says that a CLI is not on PATH, or not in the version that was asked
@@ -123,7 +138,7 @@ func (s *sandboxed) useProgram(bin string) {
 // only dir can be written.
 func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
-	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true, Namespaces: s.namespaces}
+	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: s.coming == nil, Namespaces: s.namespaces} // the run's own supervisor is one
 	if s.isolation != config.IsolationOff {
 		policy := confine.DefaultPolicy([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
 		policy.Strict = s.isolation == config.IsolationStrict

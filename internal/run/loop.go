@@ -174,7 +174,7 @@ func (b *branch) guardrails() []ralph.Guardrail {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, Rule: ralph.Rule{Parallel: g.Parallel, OnChanges: g.When == config.OnChanges}}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: pathed{b.sideBySide(), b.sandboxed}, Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
+		Process: exported{b.sideBySide(), b.sandboxed}, Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
 		OutputBytes: maxOutput, Show: b.rec.out.Foreign, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {

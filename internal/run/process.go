@@ -15,21 +15,17 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// install lists what a child may read beyond the system's folders: the folders
-// on PATH and the tools they belong to, the agent's program with the package it belongs to and those that one
-// needs, and the files its command names.
+// install lists what a child may read beyond the system's folders: the tools of the
+// machine, the agent's program with the package it belongs to and those that one needs,
+// and the files its command names.
 func (s *sandboxed) install() []string {
-	paths := filepath.SplitList(s.getenv("PATH"))
+	paths := slices.Clone(s.tools.Paths)
 	add := func(path string) {
 		paths = append(paths, path)
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			paths = append(paths, real)
 		}
 	}
-	for _, dir := range slices.Clone(paths) {
-		add(dir)
-	}
-	paths = append(paths, s.tools.Paths...)
 	open := func(name string) {
 		program, err := proc.LookPath(name, s.Environ)
 		if name == "" || err != nil {
@@ -55,6 +51,9 @@ func (s *sandboxed) install() []string {
 	named := len(s.cfg.Agent.Command) == 0 || !s.cfg.Agent.CommandFromFile
 	if named {
 		open(command[0])
+	}
+	if s.coming != nil {
+		add(s.coming.root)
 	}
 	open(s.cfg.Agent.Fallback)
 	open(s.cfg.Tasks.ReviewAgent)

@@ -29,8 +29,9 @@ type sandboxed struct {
 	network  *network          // nil: open
 	box      *dockersandbox.VM // nil: the agent runs on this machine
 	delay    time.Duration     // between iterations
-	path     string            // PATH as setup left it; empty: as it was
+	setup    exports           // what the setup commands left
 	tools    toolchain.Toolchain
+	coming   *installation // nil: no agent is being installed
 	git      *git
 }
 
@@ -52,6 +53,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 		return s, err
 	}
 	if s.Before.Left == nil {
+		s.lendCaches(ctx)
 		if err := s.openNetwork(ctx); err != nil {
 			return s, err
 		}
@@ -65,9 +67,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 
 // findTools opens what earlier steps of the job, or the owner, set up on the machine.
 func (s *sandboxed) findTools() {
-	if s.isolation != config.IsolationOff {
-		s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
-	}
+	s.tools = toolchain.Find(s.Environ, []string{s.Workspace, s.getenv("RUNNER_TEMP"), s.getenv("TMPDIR")})
 }
 
 // getenv looks a variable up in the environment of this process, with installed

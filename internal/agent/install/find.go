@@ -99,6 +99,16 @@ func (p Package) folder(version string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
 }
 
+// Place is where an exact version is, or will be installed; ok is false for a tag. Nothing
+// need be there.
+func Place(root string, p Package) (in Installed, ok bool) {
+	if p.check() != nil || !exactForm.MatchString(p.Version) {
+		return Installed{}, false
+	}
+	dir := filepath.Join(root, p.folder(p.Version))
+	return Installed{Dir: dir, Bin: filepath.Join(dir, binFolder), Version: p.Version}, true
+}
+
 // whole is the installation of an exact version, if its directory holds all that its
 // stamp speaks of and only we could have changed. The error is errNone, or
 // says why it is not used.

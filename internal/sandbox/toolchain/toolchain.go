@@ -16,7 +16,8 @@ var variables = []string{
 	"pythonLocation", "Python_ROOT_DIR", "Python2_ROOT_DIR", "Python3_ROOT_DIR", "VIRTUAL_ENV", "CONDA", "CONDA_PREFIX",
 	"DOTNET_ROOT",
 	"RUSTUP_HOME",
-	"PNPM_HOME", "BUN_INSTALL", "DENO_INSTALL",
+	"PNPM_HOME", "BUN_INSTALL", "DENO_INSTALL", "VOLTA_HOME", "NVM_DIR",
+	"PYENV_ROOT", "RBENV_ROOT", "NODENV_ROOT", "ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "SDKMAN_DIR",
 	"GEM_HOME", "GEM_PATH",
 	"ANDROID_HOME", "ANDROID_SDK_ROOT", "ANDROID_NDK_HOME", "FLUTTER_ROOT",
 	"SWIFT_PATH", "VCPKG_INSTALLATION_ROOT", "CHROMEWEBDRIVER", "GECKOWEBDRIVER",
@@ -30,13 +31,40 @@ var beside = []string{
 	"lib", "lib64", "libexec", "share", "include",
 	"src", "pkg", "go.env", "VERSION", // Go
 	"conf", "jmods", "jre", "release", // Java
+	"boot",          // Maven
+	"Cellar", "opt", // Homebrew
+}
+
+// homes are folders below HOME that PATH names, and what else of HOME their programs need:
+// a child's HOME is new.
+var homes = []struct {
+	on       string   // what PATH names; or, with a slash behind, something below it
+	needs    []string // below HOME
+	variable string   // tells the programs where the first of them is, unless it is set; empty: none has to
+}{
+	{".cargo/bin", []string{".rustup"}, "RUSTUP_HOME"},
+	{".local/bin", []string{".local/share/uv/tools", ".local/share/uv/python", ".local/share/pipx", ".local/pipx"}, ""},
+	{".pyenv/", []string{".pyenv"}, "PYENV_ROOT"},
+	{".rbenv/", []string{".rbenv"}, "RBENV_ROOT"},
+	{".nodenv/", []string{".nodenv"}, "NODENV_ROOT"},
+	{".asdf/", []string{".asdf"}, "ASDF_DATA_DIR"},
+	{".local/share/mise/", []string{".local/share/mise"}, "MISE_DATA_DIR"},
+	{".sdkman/candidates/", []string{".sdkman/candidates"}, ""},
+	{".dotnet", []string{".dotnet"}, "DOTNET_ROOT"},
+	{".bun/bin", []string{".bun/install/global"}, ""},
+	{".npm-global/bin", []string{".npm-global/lib"}, ""},
+	{".config/composer/vendor/bin", []string{".config/composer/vendor"}, ""},
 }
 
 // Toolchain is what a child needs in order to use the tools of its machine.
 type Toolchain struct {
 	Paths []string // to read, absolute; all of them exist
 	Env   []string // KEY=VALUE
+	Named []Folder // what variables named, opened or not
 }
+
+// Folder is one that a variable of the environment names.
+type Folder struct{ Variable, Dir, Closed string } // Closed says why it is; empty: it is open
 
 // Find reads an environment. Folders that hold one of private, such as HOME and the
 // workspace, stay closed. What is named and does not exist is left out: the environment
@@ -55,7 +83,9 @@ func Find(environ, private []string) Toolchain {
 		}
 		var there []string
 		for dir := range strings.SplitSeq(value, string(filepath.ListSeparator)) {
-			if t.open(dir, private) {
+			why := t.open(dir, private)
+			t.Named = append(t.Named, Folder{name, dir, why})
+			if why == "" {
 				there = append(there, dir)
 			}
 		}
@@ -69,41 +99,49 @@ func Find(environ, private []string) Toolchain {
 			continue
 		}
 		for _, dir := range filepath.SplitList(list) {
+			t.open(dir, private)
 			if root := filepath.Dir(dir); filepath.Base(dir) == "bin" && !shared(root, home) {
 				for _, name := range beside {
 					t.open(filepath.Join(root, name), private)
 				}
 			}
-			if home != "" && dir == filepath.Join(home, ".cargo", "bin") {
-				t.rust(home, private)
+			if below, err := filepath.Rel(home, dir); home != "" && err == nil {
+				t.openHomes(home, below, private)
 			}
 		}
 	}
 	return t
 }
 
-// rust opens what rustup's programs in ~/.cargo/bin start, where the private HOME of a
-// child would have nothing.
-func (t *Toolchain) rust(home string, private []string) {
-	dir := filepath.Join(home, ".rustup")
-	if !slices.ContainsFunc(t.Env, func(kv string) bool { return strings.HasPrefix(kv, "RUSTUP_HOME=") }) && t.open(dir, private) {
-		t.Env = append(t.Env, "RUSTUP_HOME="+dir)
+// openHomes opens what the programs in a folder below HOME need.
+func (t *Toolchain) openHomes(home, dir string, private []string) {
+	for _, h := range homes {
+		if below := strings.HasSuffix(h.on, "/") && strings.HasPrefix(dir+"/", h.on); dir != h.on && !below {
+			continue
+		}
+		for i, need := range h.needs {
+			path := filepath.Join(home, need)
+			isSet := func(kv string) bool { return strings.HasPrefix(kv, h.variable+"=") }
+			if t.open(path, private) == "" && i == 0 && h.variable != "" && !slices.ContainsFunc(t.Env, isSet) {
+				t.Env = append(t.Env, h.variable+"="+path)
+			}
+		}
 	}
 }
 
-// open adds a folder that exists, and reports whether it may be read.
-func (t *Toolchain) open(dir string, private []string) bool {
+// open adds a folder that exists, and returns why it may not be read; empty if it may.
+func (t *Toolchain) open(dir string, private []string) (closed string) {
 	if !filepath.IsAbs(dir) {
-		return false
+		return "it is no absolute path"
 	}
 	dir = filepath.Clean(dir)
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return false
+		return "it does not exist"
 	}
 	for _, p := range private {
 		if p != "" && (within(p, dir) || within(p, real)) {
-			return false
+			return "it holds " + p
 		}
 	}
 	for _, d := range []string{dir, real} {
@@ -111,7 +149,7 @@ func (t *Toolchain) open(dir string, private []string) bool {
 			t.Paths = append(t.Paths, d)
 		}
 	}
-	return true
+	return ""
 }
 
 // shared reports whether a folder belongs to no single tool: a user's own, and the

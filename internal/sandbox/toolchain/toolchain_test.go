@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
 
@@ -37,7 +38,7 @@ func TestFind(t *testing.T) {
 		"SECRET_HOME=" + at("tools/secrets"),
 	}
 	got := toolchain.Find(environ, []string{at("work/repo")})
-	paths := []string{at("cache"), at("cache/Python/3.13/x64"), at("cache/Python/3.13/x64/lib"), at("jdk"), at("home/.rustup"), at("home/sdk/go/src"), at("work/repo/lib"), at("tools/lib")}
+	paths := []string{at("home/.cargo/bin"), at("home/.local/bin"), at("home/sdk/go/bin"), at("work/repo/bin"), at("tools/bin"), at("cache"), at("cache/Python/3.13/x64"), at("cache/Python/3.13/x64/lib"), at("jdk"), at("home/.rustup"), at("home/sdk/go/src"), at("work/repo/lib"), at("tools/lib")}
 	slices.Sort(got.Paths)
 	slices.Sort(paths)
 	if !slices.Equal(got.Paths, paths) {
@@ -60,9 +61,100 @@ func TestFindPrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{"", "users", "users/me", "link", "users/me/repo", "temp"} {
-		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir)}, []string{at("users/me/repo"), at("temp")})
+		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir), "PATH=" + at(dir)}, []string{at("users/me/repo"), at("temp")})
 		if len(got.Paths)+len(got.Env) > 0 {
-			t.Errorf("GOROOT=%s opens %q", dir, got)
+			t.Errorf("GOROOT and PATH = %s open %q", dir, got)
 		}
+		if len(got.Named) != 1 || got.Named[0].Closed == "" {
+			t.Errorf("GOROOT = %s: %v, want why it is closed", dir, got.Named)
+		}
+	}
+}
+
+// Folders of tools below HOME bring what their programs need, and no more of HOME.
+func TestFindHomes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path  string
+		needs []string
+		env   string
+	}{
+		{".pyenv/shims", []string{".pyenv"}, "PYENV_ROOT=.pyenv"},
+		{".pyenv/bin", []string{".pyenv"}, "PYENV_ROOT=.pyenv"},
+		{".pyenvs/bin", nil, ""},
+		{".sdkman/candidates/java/current/bin", []string{".sdkman/candidates"}, ""},
+		{".dotnet", []string{".dotnet"}, "DOTNET_ROOT=.dotnet"},
+		{".dotnet/tools", nil, ""},
+		{".local/bin", []string{".local/share/uv/tools", ".local/pipx"}, ""},
+		{"bin", nil, ""},
+	} {
+		dirs := append(slices.Clone(tc.needs), tc.path, ".config", ".cargo", ".dotnet", ".local/share/keyrings")
+		at := machine(t, dirs...)
+		got := toolchain.Find([]string{"HOME=" + at(""), "PATH=" + at(tc.path)}, nil)
+		want := []string{at(tc.path)}
+		for _, need := range tc.needs {
+			if need != tc.path {
+				want = append(want, at(need))
+			}
+		}
+		env := []string(nil)
+		if name, dir, ok := strings.Cut(tc.env, "="); ok {
+			env = []string{name + "=" + at(dir)}
+		}
+		if !slices.Equal(got.Paths, want) || !slices.Equal(got.Env, env) {
+			t.Errorf("with %s on PATH: %q, %q, want %q, %q", tc.path, got.Paths, got.Env, want, env)
+		}
+	}
+}
+
+// What has to be readable for a program to start: itself, its interpreter, what env finds,
+// what a shim goes on as. What is no program is no command.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	at := machine(t, "bin", "second", "closed", "work/bin")
+	for name, text := range map[string]string{
+		"bin/plain": "\x7fELF", "bin/empty": "", "bin/script": "#!" + at("closed/sh") + " -e\n", "bin/linked": "#! /usr/bin/env -S A=b inner -x\n",
+		"bin/shim": "#!/bin/sh\nset -e\n  exec \"" + at("closed/tool") + "\" exec shim\n", "bin/relative": "#!sh\n", "bin/loop": "#!/usr/bin/env loop\n",
+		"bin/broken": "#!", "second/plain": "", "second/inner": "#!" + at("closed/python") + "\n", "second/node": "", "work/bin/mine": "",
+	} {
+		if err := os.WriteFile(at(name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{"bin/README": "text", "bin/half\nname": "x"} {
+		if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(at("missing"), at("bin/dangling")); err != nil {
+		t.Fatal(err)
+	}
+	path := strings.Join([]string{at("bin"), "relative", at("gone"), at("work/bin"), at("second")}, ":")
+	look := func(name string) (string, error) { return proc.LookPath(name, []string{"PATH=" + path}) }
+	want := map[string][]string{
+		"plain": {at("bin/plain")}, "empty": {at("bin/empty")}, "script": {at("bin/script"), at("closed/sh")}, "broken": {at("bin/broken")},
+		"linked": {at("bin/linked"), "/usr/bin/env", at("second/inner"), at("closed/python")}, "relative": {at("bin/relative")},
+		"shim": {at("bin/shim"), "/bin/sh"}, "inner": {at("second/inner"), at("closed/python")}, "node": {at("second/node")},
+		"loop": {at("bin/loop"), "/usr/bin/env", at("bin/loop"), "/usr/bin/env", at("bin/loop"), "/usr/bin/env", at("bin/loop"), "/usr/bin/env"},
+	}
+	got := toolchain.Commands(path, look, at("work"))
+	if len(got) == 0 || got[0].Name != "node" {
+		t.Errorf("the first of %v is not node", got)
+	}
+	for _, c := range got {
+		if !slices.Equal(c.Needs, want[c.Name]) {
+			t.Errorf("%s needs %q, want %q", c.Name, c.Needs, want[c.Name])
+		}
+		delete(want, c.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+	// A shim of a tool that is there is followed to it.
+	if err := os.WriteFile(at("closed/tool"), []byte("#!"+at("closed/python")), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := toolchain.Needs(at("bin/shim"), look), []string{at("bin/shim"), "/bin/sh", at("closed/tool"), at("closed/python")}; !slices.Equal(got, want) {
+		t.Errorf("the shim needs %q, want %q", got, want)
 	}
 }

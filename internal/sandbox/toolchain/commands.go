@@ -1,0 +1,157 @@
+package toolchain
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+)
+
+// Command is a program that PATH finds.
+type Command struct {
+	Name  string
+	Path  string
+	Needs []string // files that must be readable for it to start, itself first: an interpreter, what a shim goes on as
+}
+
+// Lookup finds a program on PATH.
+type Lookup func(name string) (string, error)
+
+// Commands are what PATH finds, each name once, the usual ones first. Folders in one of
+// without are left out. What lies in a folder of the system is not looked at: it may be no
+// program.
+func Commands(path string, look Lookup, without ...string) []Command {
+	var all []Command
+	seen, found := map[string]bool{}, map[string]string{}
+	remembered := func(name string) (path string, err error) { // many scripts have the same interpreter
+		path, ok := found[name]
+		if !ok {
+			path, err = look(name)
+			found[name] = path
+		}
+		return path, err
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) || slices.ContainsFunc(without, func(w string) bool { return w != "" && within(dir, w) }) {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		system := slices.ContainsFunc(systemFolders, func(s string) bool { return within(dir, s) })
+		for _, e := range entries {
+			c := Command{Name: e.Name(), Path: filepath.Join(dir, e.Name())}
+			if seen[c.Name] || e.IsDir() || strings.ContainsRune(c.Name, '\n') {
+				continue
+			}
+			if c.Needs = []string{c.Path}; !system {
+				if c.Needs = Needs(c.Path, remembered); c.Needs == nil {
+					continue
+				}
+			}
+			seen[c.Name] = true
+			all = append(all, c)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Command) int { return rank(a.Name) - rank(b.Name) })
+	return all
+}
+
+// systemFolders are open in every sandbox: what is in them starts there.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/opt", "/etc"}
+
+// usual are the commands that teams use most.
+var usual = strings.Fields("node npm npx pnpm yarn bun deno python python3 pip pip3 pytest uv poetry go cargo rustc java javac mvn gradle " +
+	"dotnet ruby bundle rake php composer make cmake gcc g++ clang git")
+
+func rank(name string) int {
+	if i := slices.Index(usual, name); i >= 0 {
+		return i
+	}
+	return len(usual)
+}
+
+// Needs are the files that must be readable for a program to start, itself first; nil if
+// it is no program. A program that is no script needs itself alone.
+func Needs(program string, look Lookup) []string {
+	var all []string
+	for range maxNeeds {
+		text, ok := head(program)
+		if !ok {
+			break
+		}
+		all = append(all, program)
+		interpreter, next := goesOn(text, look)
+		if interpreter != "" {
+			all = append(all, interpreter)
+		}
+		if program = next; program == "" {
+			break
+		}
+	}
+	return all
+}
+
+// maxNeeds bounds the scripts that start each other.
+const maxNeeds = 4
+
+// shim finds what a script of a version manager goes on as, such as pyenv's.
+var shim = lazyregexp.New(`(?m)^[ \t]*exec "?(/[\w./+-]+)`)
+
+// goesOn is what the kernel starts for a script, and the program that is started
+// then: by env, or by a shim. Both are empty for what is no script.
+func goesOn(text []byte, look Lookup) (interpreter, next string) {
+	line, ok := bytes.CutPrefix(text, []byte("#!"))
+	if !ok {
+		return "", ""
+	}
+	line, _, _ = bytes.Cut(line, []byte("\n"))
+	words := strings.Fields(string(line))
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return "", ""
+	}
+	if filepath.Base(words[0]) == "env" {
+		for _, word := range words[1:] {
+			if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+				continue
+			}
+			if found, err := look(word); err == nil && filepath.IsAbs(found) {
+				next = found
+			}
+			break
+		}
+	}
+	if m := shim.FindStringSubmatch(string(text)); m != nil && len(text) < maxHead {
+		next = m[1]
+	}
+	return words[0], next
+}
+
+// maxHead is how much of a program is read: a shim is shorter.
+const maxHead = 4096
+
+// head is how a program begins; ok is false for what is none. One that cannot be read
+// can be a program, too.
+func head(program string) (text []byte, ok bool) {
+	info, err := os.Stat(program)
+	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return nil, false
+	}
+	f, err := os.OpenFile(program, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, true
+	}
+	defer f.Close()
+	text = make([]byte, 2, maxHead)
+	if _, err := io.ReadFull(f, text); err != nil || string(text) != "#!" {
+		return nil, true
+	}
+	n, _ := io.ReadFull(f, text[2:maxHead])
+	return text[:2+n], true
+}
