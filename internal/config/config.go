@@ -159,6 +159,7 @@ type Limits struct {
 type Sandbox struct {
 	Isolation    Isolation
 	AllowedHosts hosts.List // besides those that are allowed anyway
+	Services     []hosts.Service
 	DefaultHosts bool       // registries and the forge may be reached
 	PassEnv      []string   // names, sorted, each once
 }
