@@ -203,6 +203,20 @@ func (n *network) counts() map[string]int {
 	return counts
 }
 
+// watchEngines begins to watch for container engines that are refused; what it returns
+// says which, and what to do.
+func (n *network) watchEngines() func() string {
+	before := n.counts()
+	return func() string {
+		for _, r := range n.refused() {
+			if r.Reason == confine.EngineRefused && r.Count > before[r.Address] {
+				return r.Address + " was refused: " + r.Reason
+			}
+		}
+		return ""
+	}
+}
+
 // since are the addresses that were refused after counts were taken.
 func (n *network) since(counts map[string]int) []string {
 	var addresses []string

@@ -136,6 +136,8 @@ func (g *Notifier) foreign(port uint16) (reason string, listens bool) {
 	switch {
 	case err != nil:
 		return "what listens on this machine cannot be read", false
+	case !own && isEnginePort(port):
+		return EngineRefused, true
 	case !own:
 		return "a server that was not started in the sandbox", true
 	}
