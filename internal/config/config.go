@@ -160,8 +160,8 @@ type Sandbox struct {
 	Isolation    Isolation
 	AllowedHosts hosts.List // besides those that are allowed anyway
 	Services     []hosts.Service
-	DefaultHosts bool       // registries and the forge may be reached
-	PassEnv      []string   // names, sorted, each once
+	DefaultHosts bool     // registries and the forge may be reached
+	PassEnv      []string // names, sorted, each once
 }
 
 // Content is what of a change may be published.
