@@ -110,7 +110,7 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	}
 	if s.isolation != config.IsolationOff {
 		s.rec.report.Isolation = confine.Describe(s.identity, o.Policy, os.Getuid())
-		if abi, why := confine.Available(); abi == 0 {
+		if ok, why := confine.FilesAvailable(); !ok {
 			s.rec.note("File access is not restricted: " + why + ".")
 		}
 		if o.Policy.Network == nil && s.sandboxes() {

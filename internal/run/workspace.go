@@ -131,8 +131,8 @@ func (w *workspace) checkSandbox() error {
 	if w.local() || w.isolation != config.IsolationAuto {
 		return nil
 	}
-	abi, why := confine.Available()
-	if abi > 0 {
+	ok, why := confine.FilesAvailable()
+	if ok {
 		return nil
 	}
 	return fmt.Errorf("isolation: auto needs Landlock, which is missing here: %s. The agent could read the job's tokens: use a runner with Linux 5.19 or later, or set isolation: off to do without a sandbox", why)

@@ -26,10 +26,6 @@ type folder struct {
 	root  *os.Root
 }
 
-// nameService is open to nobody: a resolver on loopback carries names, and with
-// them anything, to the outside.
-const nameService = 53
-
 func openAllowed(n Network) (*allowed, error) {
 	d := &allowed{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}}
 	for _, p := range n.Proxies {

@@ -16,8 +16,10 @@ func Describe(id Identity, w *Policy, ownUID int) string {
 }
 
 func describeFiles(w *Policy, who string) string {
-	abi, reason := Available()
-	switch {
+	abi, _ := Available()
+	switch files, reason := FilesAvailable(); {
+	case files && abi == 0:
+		return fmt.Sprintf("Seatbelt (experimental: not run by us), %s, %d paths writable", who, len(w.ReadWrite))
 	case abi == 0:
 		return fmt.Sprintf("no file restrictions (%s), %s", reason, who)
 	case abi < 6:

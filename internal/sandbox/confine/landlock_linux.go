@@ -37,6 +37,12 @@ func Available() (abi int, reason string) {
 	return min(int(v), newestABI), ""
 }
 
+// FilesAvailable reports whether file access can be restricted; reason says why not.
+func FilesAvailable() (ok bool, reason string) {
+	abi, reason := Available()
+	return abi > 0, reason
+}
+
 // scopeABI keeps signals inside; before it only the notifier does.
 const scopeABI = 6
 
