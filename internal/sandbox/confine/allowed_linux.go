@@ -17,6 +17,7 @@ type allowed struct {
 	proxies map[netip.AddrPort]bool
 	ports   map[uint16]bool // opened by name
 	folders []folder
+	open    bool // the network is: only unix sockets are judged
 }
 
 // folder is one of Network.Sockets. What it holds is looked up below the opened

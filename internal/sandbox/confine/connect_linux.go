@@ -54,9 +54,14 @@ func (g *Notifier) own(c *caller) error {
 	return err
 }
 
-// putBack keeps the hold on a socket that was not connected.
+// putBack keeps the hold on a socket that was not connected. With an open network it
+// is taken anew for each connect.
 func (g *Notifier) putBack(c caller) {
-	if c.own >= 0 {
+	switch {
+	case c.own < 0:
+	case g.allowed.open:
+		_ = unix.Close(c.own)
+	default:
 		g.kept.putBack(c.inode, madeSocket{c.own, c.protocol})
 	}
 }
