@@ -141,11 +141,7 @@ func exchanged(s netSpec) error {
 // overwrite is a race that is meant.
 //
 //go:norace
-func overwrite(to, from []byte) {
-	for i := range from {
-		to[i] = from[i]
-	}
-}
+func overwrite(to, from []byte) { copy(to, from) }
 
 // TestOpenNetwork: an open network opens no unix sockets outside of the sandbox, where
 // others act for their user: Docker, systemd, D-Bus.
