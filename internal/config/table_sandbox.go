@@ -29,7 +29,7 @@ func sandboxRows() []row {
 			Help: "More hosts that the agent, the guardrails and `setup` may reach, such as `*.example.com` or `10.0.0.5:8080`; `!example.com` (never), `*` (an open network)."},
 			func(l *loader, v value) { l.c.Sandbox.AllowedHosts = l.hosts(v) }},
 		{Input{Name: "services", Kind: Text, Max: 64 << 10, NoFlag: true, NoFile: true,
-			Help: "Open the ports of the job's service containers, each at the port of localhost where the runner published it: `${{ toJSON(job.services) }}`."},
+			Help: "Open the ports of the job's service containers, each at the port of localhost where the runner published it: the expression `toJSON(job.services)`."},
 			func(l *loader, v value) { l.c.Sandbox.Services = l.services(v) }},
 		{Input{Name: "default-hosts", Kind: Bool, Default: "true",
 			Help: "Allow the registries of the repository's languages and the forge."},
