@@ -160,6 +160,46 @@ func TestHostBinary(t *testing.T) {
 	}
 }
 
+// Where ralph does not run, the step fails at once and says what to do, whatever binary is
+// given, and nothing is left behind.
+func TestHostElsewhere(t *testing.T) {
+	t.Parallel()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ platform, arch, says string }{
+		{"win32", "x64", "and this one has Windows, where it has no sandbox (x64): give the job another runs-on, such as ubuntu-24.04."},
+		{"freebsd", "x64", "and this one has freebsd (x64): give the job another runs-on, such as ubuntu-24.04."},
+		{"linux", "ia32", "and this one has linux (ia32): give the job another runs-on, such as ubuntu-24.04."},
+	} {
+		for _, given := range []string{"", "/bin/true"} {
+			temp := t.TempDir()
+			writeFiles(t, temp, map[string]string{"state": "", "runner.js": "for (const [name, value] of Object.entries({ platform: '" + c.platform + "', arch: '" + c.arch + "' })) Object.defineProperty(process, name, { value })\n"})
+			main := hostAction(t, "")
+			env := []string{"PATH=" + os.Getenv("PATH"), "RUNNER_TEMP=" + temp, "GITHUB_STATE=" + filepath.Join(temp, "state"), "INPUT_BINARY=" + given}
+			step := exec.Command(node, "--require", filepath.Join(temp, "runner.js"), main)
+			step.Env = env
+			log, _ := step.CombinedOutput()
+			want := "::error title=ralph did not start::ralph runs on Linux and macOS runners with x64 or arm64, " + c.says + "\n"
+			if code := step.ProcessState.ExitCode(); code != 2 || string(log) != want {
+				t.Errorf("%s: exit code %d, it says %q, want 2 and %q", c.platform, code, log, want)
+			}
+			post := exec.Command(node, "--require", filepath.Join(temp, "runner.js"), main)
+			post.Env = env
+			for line := range strings.Lines(readFile(t, filepath.Join(temp, "state"))) {
+				post.Env = append(post.Env, "STATE_"+strings.TrimSpace(line))
+			}
+			if log, err := post.CombinedOutput(); err != nil || len(log) > 0 {
+				t.Errorf("%s: post: %v, it says %q", c.platform, err, log)
+			}
+			if left, err := filepath.Glob(filepath.Join(temp, "ralph-*")); err != nil || len(left) > 0 {
+				t.Errorf("%s: %q are left, %v", c.platform, left, err)
+			}
+		}
+	}
+}
+
 // hostStep starts a step of the action on the runner, and returns its state.
 func hostStep(t *testing.T, j *job, main string) *step {
 	t.Helper()

@@ -24,7 +24,8 @@ function slug () {
   const system = { linux: 'linux', darwin: 'darwin' }[process.platform]
   const arch = { x64: 'amd64', arm64: 'arm64' }[process.arch]
   if (!system || !arch) {
-    throw new Refusal(`ralph runs on Linux and macOS runners with x64 or arm64, and this one has ${process.platform} ${process.arch}: choose another runs-on for this job.`)
+    const here = process.platform === 'win32' ? 'Windows, where it has no sandbox' : process.platform
+    throw new Refusal(`ralph runs on Linux and macOS runners with x64 or arm64, and this one has ${here} (${process.arch}): give the job another runs-on, such as ubuntu-24.04.`)
   }
   return `${system}_${arch}`
 }
@@ -123,7 +124,6 @@ function given (file, rel, dir) {
 
 // compiled builds the binary of a commit that is no release.
 function compiled (dir) {
-  slug()
   const binary = path.join(dir, 'ralph')
   process.env.CGO_ENABLED = '0'
   const built = run('go', ['build', '-trimpath', '-buildvcs=false', '-o', binary, './cmd/ralph'], root)
@@ -161,6 +161,7 @@ function fail (err) {
 function main () {
   const dir = fs.mkdtempSync(path.join(env.RUNNER_TEMP || os.tmpdir(), 'ralph-'))
   remember(`directory=${dir}`)
+  slug() // nothing else is tried where ralph does not run
   const rel = release()
   const own = env.INPUT_BINARY
   const binary = own ? given(own, rel, dir) : rel ? released(rel, dir) : compiled(dir)

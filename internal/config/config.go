@@ -159,9 +159,10 @@ type Limits struct {
 type Sandbox struct {
 	Isolation    Isolation
 	AllowedHosts hosts.List // besides those that are allowed anyway
-	DefaultHosts bool       // registries and the forge may be reached
-	PassEnv      []string   // names, sorted, each once
-	CacheDirs    []string   // names of caches, CachesAuto or CachesNone alone; nil: as the place decides
+	Services     []hosts.Service
+	DefaultHosts bool     // registries and the forge may be reached
+	PassEnv      []string // names, sorted, each once
+	CacheDirs    []string // names of caches, CachesAuto or CachesNone alone; nil: as the place decides
 }
 
 // Content is what of a change may be published.

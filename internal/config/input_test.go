@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/org/ralph-action/internal/config"
@@ -42,5 +44,20 @@ func TestKeysAreNoInputs(t *testing.T) {
 	c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: with("branch-token", "ghp_0123456789")})
 	if err != nil || c.Git.CIToken.Reveal() != "ghp_0123456789" {
 		t.Errorf("Load(branch-token) = %v, want the token of the branch", err)
+	}
+}
+
+// A runner evaluates expressions in descriptions, too, and does not load an action where one
+// names what is not there, such as the job.
+func TestActionHoldsNoOtherExpression(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../../action.yml", "../../host/action.yml"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest := strings.Replace(string(text), "    default: ${{ github.token }}\n", "", 1); len(rest) == len(text) || strings.Contains(rest, "${{") {
+			t.Errorf("%s lacks the default of github-token, or holds another expression", name)
+		}
 	}
 }

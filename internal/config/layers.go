@@ -140,6 +140,12 @@ func (l *loader) distrust(values, defaults map[string]value) {
 		if v, ok := values[r.Name]; ok && r.Guarded && v.from == fromFile {
 			l.report(v.where, "a file cannot set it for a sandboxed agent; %s", cure)
 		}
+		if v, ok := values[r.Name]; ok && r.Name == "min-free-disk" && v.from == fromFile {
+			size, wrong := bytesOf(strings.TrimSpace(v.text), r.Input)
+			if usual, _ := bytesOf(r.Default, r.Input); wrong == "" && size < usual {
+				l.report(v.where, "a file can only make it more than %s for a sandboxed agent, which may have written the file", r.Default)
+			}
+		}
 	}
 }
 

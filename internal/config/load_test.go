@@ -14,6 +14,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
 
 // workspace makes a folder with files; a name that ends with a slash is a
@@ -151,6 +152,10 @@ func TestEveryInputArrives(t *testing.T) {
 		"allowed-hosts": "example.com, *.example.org:8080\ntcp://db:5432", "default-hosts": "false", "key-proxy": "off", "max-memory": "1.5GiB", "max-processes": "100",
 		"min-free-disk": "0", "protected-paths": "default, /deploy/\n*.pem", "protected-paths-policy": "draft", "secret-scan": "off", "secret-scan-allow": "testdata/",
 		"max-changed-files": "0", "max-changed-bytes": "5 mb",
+		"services": `{
+  "redis": {"id": "c0ffee", "network": "github_network_1", "ports": {"6379": "49153", "8001": "8001"}},
+  "My_DB": {"id": "c0ffee", "ports": {}}
+}`,
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +188,8 @@ func TestEveryInputArrives(t *testing.T) {
 			},
 			Setup: []string{"npm ci", "make gen"}, TruncateChars: 100,
 		},
-		Sandbox: config.Sandbox{PassEnv: []string{"A", "B"}, Isolation: config.IsolationStrict, AllowedHosts: c.Sandbox.AllowedHosts},
+		Sandbox: config.Sandbox{PassEnv: []string{"A", "B"}, Isolation: config.IsolationStrict, AllowedHosts: c.Sandbox.AllowedHosts,
+			Services: []hosts.Service{{Name: "my_db"}, {Name: "redis", Port: 6379, Published: 49153}, {Name: "redis", Port: 8001, Published: 8001}}},
 		Limits: config.Limits{
 			Guardrail: time.Minute, Iteration: 90 * time.Second, ResultGrace: 5 * time.Second, Duration: 90 * time.Minute,
 			ChildWait: 10 * time.Second, QuotaWait: time.Minute, Memory: 3 << 29, Processes: 100,
@@ -239,6 +245,8 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "npm"
 		case "allowed-hosts":
 			return "example.com"
+		case "services":
+			return "{}"
 		case "max-processes":
 			return "100"
 		case "agent-filters":
@@ -324,6 +332,8 @@ func TestFilesOpenNoWalls(t *testing.T) {
 		{"the action's own file", map[string]string{".github/ralph.yml": "isolation: off\npass-env: KEY\n"}, nil, false, nil, []string{"ralph.yml:1: isolation: a file can only", "ralph.yml:2: pass-env: a file cannot"}},
 		{"the file of plan", map[string]string{".ralph/config": "RALPH_ISOLATION=off\nRALPH_PASS_ENV=KEY\n", "specs/": ""}, map[string]string{"mode": "plan"}, false, nil, []string{"RALPH_ISOLATION: a file can only", "RALPH_PASS_ENV: a file cannot"}},
 		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:2: push-to-fork: a file cannot", "ralph.yml:3: merge: a file cannot", "ralph.yml:1: allow-bots: a file cannot"}},
+		{"a fuller disk", map[string]string{".github/ralph.yml": "min-free-disk: 0\n"}, nil, false, nil, []string{"ralph.yml:1: min-free-disk: a file can only make it more than 200MB"}},
+		{"an emptier disk", map[string]string{".github/ralph.yml": "min-free-disk: 1GB\n"}, nil, false, nil, nil},
 		{"stricter is welcome", map[string]string{".github/ralph.yml": "isolation: strict\n"}, nil, false, nil, nil},
 		{"the workflow decides", map[string]string{".github/ralph.yml": "isolation: strict\n"}, map[string]string{"isolation": "off", "pass-env": "KEY"}, false, nil, nil},
 		{"locally, without a sandbox", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, true, nil, nil},

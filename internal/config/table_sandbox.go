@@ -1,6 +1,11 @@
 package config
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +29,9 @@ func sandboxRows() []row {
 		{Input{Name: "allowed-hosts", Core: true, Kind: Names, Max: 200, DefaultDoc: "the agent's API, the registries of the repository's languages, and the forge", Guarded: true, Placeholder: "HOST",
 			Help: "More hosts that the agent, the guardrails and `setup` may reach, such as `*.example.com` or `10.0.0.5:8080`; `!example.com` (never), `*` (an open network)."},
 			func(l *loader, v value) { l.c.Sandbox.AllowedHosts = l.hosts(v) }},
+		{Input{Name: "services", Kind: Text, Max: 64 << 10, NoFlag: true, NoFile: true,
+			Help: "Open the ports of the job's service containers, each at the port of localhost where the runner published it: the expression `toJSON(job.services)`."},
+			func(l *loader, v value) { l.c.Sandbox.Services = l.services(v) }},
 		{Input{Name: "default-hosts", Kind: Bool, Default: "true",
 			Help: "Allow the registries of the repository's languages and the forge."},
 			func(l *loader, v value) { l.c.Sandbox.DefaultHosts = l.boolean(v) }},
@@ -42,7 +50,7 @@ func sandboxRows() []row {
 		{Input{Name: "max-processes", Kind: Count, Min: 16, Max: 4_000_000, DefaultDoc: "4096; 16384 if the agent is you", Guarded: true, Placeholder: "N",
 			Help: "Processes and threads that the agent's user may have."},
 			func(l *loader, v value) { l.c.Limits.Processes = int(l.count(v)) }},
-		{Input{Name: "min-free-disk", Kind: Size, Min: megabyte, Max: 100 * terabyte, Default: "200MB", Zero: "not watched", Guarded: true, Placeholder: "SIZE",
+		{Input{Name: "min-free-disk", Kind: Size, Min: megabyte, Max: 100 * terabyte, Default: "200MB", Zero: "not watched", NoAction: true, Placeholder: "SIZE",
 			Help: "End the agent or a guardrail when less than this is free on the disk."},
 			func(l *loader, v value) { l.c.Limits.FreeDisk = l.size(v) }},
 	}
@@ -106,6 +114,55 @@ func (l *loader) cacheNames(v value) []string {
 		case n != CachesAuto && n != CachesNone && !slices.Contains(known, n):
 			l.report(v.where, "%s is no cache that can be lent: give %s, %s, or some of %s", l.quote(n), CachesAuto, CachesNone, strings.Join(known, ", "))
 		}
+	}
+	return list
+}
+
+// maxServices bounds the ports of services.
+const maxServices = 100
+
+// services are what the runner says of the job's service containers, as JSON: their
+// ports in the container, and those of the machine that stand for them.
+func (l *loader) services(v value) (list []hosts.Service) {
+	const cure = "write services: ${{ toJSON(job.services) }}"
+	var all map[string]struct{ Ports map[string]string }
+	if err := json.Unmarshal([]byte(v.text), &all); err != nil {
+		cause := jsonCause(v.text, err)
+		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its text is for programmers
+			cause = fmt.Sprintf("line %d: no %s belongs there", 1+strings.Count(v.text[:min(int(kind.Offset), len(v.text))], "\n"), kind.Value)
+		}
+		l.report(v.where, "it is not what the runner says of the job's services: %s; %s", l.scrub(cause), cure)
+		return nil
+	}
+	taken := map[int]bool{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		host, err := hosts.Canonical(name)
+		if _, address := netip.ParseAddr(host); err != nil || address == nil || host == "localhost" || strings.Contains(host, ".") {
+			l.report(v.where, "%s is no name of a service; %s", l.quote(name), cure)
+			continue
+		}
+		if len(all[name].Ports) == 0 {
+			list = append(list, hosts.Service{Name: host})
+		}
+		for _, port := range slices.Sorted(maps.Keys(all[name].Ports)) {
+			s := hosts.Service{Name: host}
+			published := all[name].Ports[port]
+			var errHere error
+			s.Port, err = hosts.Port(port)
+			s.Published, errHere = hosts.Port(published)
+			switch {
+			case err != nil || errHere != nil:
+				l.report(v.where, "the ports %s: %s of %s are no numbers from 1 to 65535; %s", l.quote(port), l.quote(published), host, cure)
+			case taken[s.Published]:
+				l.report(v.where, "port %d of localhost is there twice", s.Published)
+			default:
+				taken[s.Published] = true
+				list = append(list, s)
+			}
+		}
+	}
+	if len(list) > maxServices {
+		l.report(v.where, "%d ports are too many: at most %d", len(list), maxServices)
 	}
 	return list
 }

@@ -75,7 +75,8 @@ func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []
 
 // checkSandbox says who the agent would be and what it could touch.
 func (d *doctor) checkSandbox(ctx context.Context) {
-	abi, why := confine.Available()
+	abi, _ := confine.Available()
+	files, why := confine.FilesAvailable()
 	policy := confine.DefaultPolicy([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
 	says := confine.Describe(d.identity, &policy, os.Getuid())
 	switch {
@@ -83,6 +84,8 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 		d.checkDockerSandbox(ctx)
 	case d.isolation == config.IsolationOff && abi > 1:
 		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; Landlock ABI %d is there for --isolation auto", os.Getuid(), abi), "")
+	case d.isolation == config.IsolationOff && files:
+		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; with --isolation auto: %s", os.Getuid(), says), "")
 	case d.isolation == config.IsolationOff:
 		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; none is possible here: %s", os.Getuid(), why), "")
 	case len(d.extra) > 0 && d.isolation == config.IsolationStrict:
@@ -91,7 +94,7 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 		d.add("isolation", StatusWarn, strings.Join(d.extra, "; ")+"; "+says, "give the workspace to another user than root, or make a user named agent, as the image has one")
 	case abi == 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", StatusFail, says, "isolation: strict needs Linux 5.19 or later with Landlock; use another machine, or isolation: auto")
-	case abi == 0:
+	case !files:
 		d.add("isolation", StatusWarn, says, "the agent could read and write whatever its user can; Linux 5.19 or later with Landlock restricts file access")
 	default:
 		d.add("isolation", StatusOK, says, "")

@@ -175,7 +175,7 @@ func (b *branch) guardrails() []ralph.Guardrail {
 	}
 	list := guard.New(specs, guard.Setting{
 		Process: exported{b.sideBySide(), b.sandboxed}, Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
-		OutputBytes: maxOutput, Show: b.rec.out.Foreign, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
+		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.watchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {
 		return list

@@ -60,6 +60,8 @@ func (s *sandboxed) openNetwork(ctx context.Context) error {
 		if err := s.openProxy(ctx, n, all); err != nil {
 			return invalid(err)
 		}
+	} else if len(s.cfg.Sandbox.Services) > 0 {
+		s.rec.out.Say("Services: where the runner put them, because the network is open")
 	}
 	s.network, s.rec.network = n, n
 	return nil
@@ -82,11 +84,15 @@ func (s *sandboxed) everyAgent() ([]agent.Options, error) {
 
 // openProxy starts the proxy through which sandboxed processes reach the hosts they may.
 func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Options) error {
-	list := s.reachable(all)
+	services, said := egress.Services(ctx, s.cfg.Sandbox.Services)
+	if len(said) > 0 {
+		s.rec.out.Say("Services: " + strings.Join(said, ", "))
+	}
+	list := append(s.reachable(all), services...)
 	for _, o := range all {
 		n.ports = append(n.ports, loopbackPorts(s.withoutFile(o))...)
 	}
-	for _, f := range s.cfg.Sandbox.AllowedHosts.Forwards() {
+	for _, f := range list.Forwards() {
 		if f.Loopback() {
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
 		}
@@ -98,7 +104,7 @@ func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 	}
 	p, err := egress.Start(context.WithoutCancel(ctx), o)
 	if err != nil {
-		return fmt.Errorf("allowed-hosts: %w", err)
+		return err
 	}
 	s.undo.atEnd(p.Close)
 	n.proxy = p
@@ -115,12 +121,18 @@ func (n *network) policy(sockets []string) *confine.Network {
 		return nil
 	}
 	w := &confine.Network{Ports: n.ports, Sockets: sockets}
-	ports := n.proxy.Ports()
-	for _, d := range n.keyProxies {
-		ports = append(ports, d.Port())
+	add := func(address netip.Addr, port int) {
+		w.Proxies = append(w.Proxies, netip.AddrPortFrom(address, uint16(port))) // #nosec G115 -- a port
 	}
-	for _, port := range ports {
-		w.Proxies = append(w.Proxies, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))) // #nosec G115 -- a port
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	for i, port := range n.proxy.Ports() {
+		add(loopback, port)
+		if i > 0 {
+			add(netip.IPv6Loopback(), port)
+		}
+	}
+	for _, d := range n.keyProxies {
+		add(loopback, d.Port())
 	}
 	return w
 }
@@ -189,6 +201,20 @@ func (n *network) counts() map[string]int {
 		counts[r.Address] = r.Count
 	}
 	return counts
+}
+
+// watchEngines begins to watch for container engines that are refused; what it returns
+// says which, and what to do.
+func (n *network) watchEngines() func() string {
+	before := n.counts()
+	return func() string {
+		for _, r := range n.refused() {
+			if r.Reason == confine.EngineRefused && r.Count > before[r.Address] {
+				return r.Address + " was refused: " + r.Reason
+			}
+		}
+		return ""
+	}
 }
 
 // since are the addresses that were refused after counts were taken.

@@ -95,7 +95,7 @@ func (s *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
 	}
 	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(s.getenv), Password: rand.Text()})
 	if err != nil {
-		return nil, fmt.Errorf("allowed-hosts: %w", err)
+		return nil, err
 	}
 	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(s.Environ)}, nil
 }

@@ -118,7 +118,7 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	}
 	if s.isolation != config.IsolationOff {
 		s.rec.report.Isolation = confine.Describe(s.identity, o.Policy, os.Getuid())
-		if abi, why := confine.Available(); abi == 0 {
+		if ok, why := confine.FilesAvailable(); !ok {
 			note := "File access is not restricted: " + why + "."
 			if s.namespaces != nil {
 				note = "Landlock is missing (" + why + "): what the agent may not read is hidden from it in the folders of the runner's user only."

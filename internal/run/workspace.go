@@ -138,8 +138,11 @@ func (w *workspace) open(ctx context.Context) error {
 // what belongs to the job: the runner's files belong to its user, and where ralph
 // is that user, too, so does every process.
 func (w *workspace) checkSandbox() error {
-	abi, why := confine.Available()
-	if w.isolation != config.IsolationAuto || abi > 0 || w.namespaces != nil {
+	if w.local() || w.isolation != config.IsolationAuto || w.namespaces != nil {
+		return nil
+	}
+	ok, why := confine.FilesAvailable()
+	if ok {
 		return nil
 	}
 	return fmt.Errorf("isolation: auto needs Landlock, which is missing here: %s. The agent could read the job's tokens: use a runner with Linux 5.19 or later, or set isolation: off to do without a sandbox", why)

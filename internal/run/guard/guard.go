@@ -53,6 +53,9 @@ type Setting struct {
 	OutputBytes int64
 	// Show opens a stream that shows one guardrail's output, redacted; nil drops it.
 	Show func(command string) io.WriteCloser
+	// Watch begins to watch what the sandbox refuses; what it returns says what of that
+	// a guardrail that failed meanwhile should be told, "" for nothing. It may be nil.
+	Watch func() func() string
 	// SpillDir is where output waits that is not to be shown yet; empty: /tmp.
 	SpillDir string
 }
@@ -129,11 +132,18 @@ func (g *guardrail) run(ctx context.Context, iteration int, show io.Writer) ralp
 	sinks = append(sinks, out)
 	w := g.set.Redact.Writer(io.MultiWriter(sinks...))
 
+	told := func() string { return "" }
+	if g.set.Watch != nil {
+		told = g.set.Watch()
+	}
 	exit, err := g.set.Process.Run(ctx, proc.Command{
 		Argv: []string{"sh", "-c", g.spec.Command}, Dir: g.set.Dir, Env: g.set.Env,
 		Stdout: w, Stderr: w,
 		Limits: proc.Limits{Time: g.spec.Timeout, OutputBytes: g.set.OutputBytes},
 	})
+	if text := told(); text != "" && (err != nil || exit.Why != proc.Exited || exit.Code != 0) {
+		_, _ = io.WriteString(w, "\nralph: "+text+"\n")
+	}
 	_ = w.Close() // only flushes into sinks that cannot fail
 	if logErr == nil {
 		logErr = log.Close()

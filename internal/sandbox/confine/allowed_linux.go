@@ -17,6 +17,7 @@ type allowed struct {
 	proxies map[netip.AddrPort]bool
 	ports   map[uint16]bool // opened by name
 	folders []folder
+	open    bool // the network is: only unix sockets are judged
 }
 
 // folder is one of Network.Sockets. What it holds is looked up below the opened
@@ -25,10 +26,6 @@ type folder struct {
 	names []string // absolute: as it was given, and without links
 	root  *os.Root
 }
-
-// nameService is open to nobody: a resolver on loopback carries names, and with
-// them anything, to the outside.
-const nameService = 53
 
 func openAllowed(n Network) (*allowed, error) {
 	d := &allowed{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}}

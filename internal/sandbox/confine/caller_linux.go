@@ -78,28 +78,37 @@ func (c *caller) describe() error {
 	return nil
 }
 
-// readAddress copies the address, once. process_vm_readv(2) would do it in one
-// call, but older profiles of Docker refuse that.
+// readAddress copies the address, once.
 func readAddress(thread int, from uint64, size int32) (address, error) {
-	if size < 0 || size > maxAddress {
-		return address{}, unix.EINVAL
+	data, err := readMemory(thread, from, size)
+	if err != nil {
+		return address{}, err
 	}
-	var buf [maxAddress]byte
-	if size > 0 {
-		fd, err := unix.Open(fmt.Sprintf("/proc/%d/mem", thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return address{}, unreadable{fmt.Errorf("its memory cannot be read: %w", err)}
-		}
-		defer unix.Close(fd)
-		if n, err := unix.Pread(fd, buf[:size], int64(from)); err != nil || n != int(size) {
-			return address{}, unix.EFAULT
-		}
-	}
-	a, errno := parseAddress(buf[:size])
+	a, errno := parseAddress(data)
 	if errno != 0 {
 		return a, errno
 	}
 	return a, nil
+}
+
+// readMemory copies what may be an address. process_vm_readv(2) would do it in one
+// call, but older profiles of Docker refuse that.
+func readMemory(thread int, from uint64, size int32) ([]byte, error) {
+	if size < 0 || size > maxAddress {
+		return nil, unix.EINVAL
+	}
+	data := make([]byte, size)
+	if size > 0 {
+		fd, err := unix.Open(fmt.Sprintf("/proc/%d/mem", thread), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, unreadable{fmt.Errorf("its memory cannot be read: %w", err)}
+		}
+		defer unix.Close(fd)
+		if n, err := unix.Pread(fd, data, int64(from)); err != nil || n != int(size) {
+			return nil, unix.EFAULT
+		}
+	}
+	return data, nil
 }
 
 // readFlags reads the octal "flags:" of proc_pid_fdinfo(5).

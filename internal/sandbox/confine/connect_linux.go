@@ -54,9 +54,14 @@ func (g *Notifier) own(c *caller) error {
 	return err
 }
 
-// putBack keeps the hold on a socket that was not connected.
+// putBack keeps the hold on a socket that was not connected. With an open network it
+// is taken anew for each connect.
 func (g *Notifier) putBack(c caller) {
-	if c.own >= 0 {
+	switch {
+	case c.own < 0:
+	case g.allowed.open:
+		_ = unix.Close(c.own)
+	default:
 		g.kept.putBack(c.inode, madeSocket{c.own, c.protocol})
 	}
 }
@@ -136,6 +141,8 @@ func (g *Notifier) foreign(port uint16) (reason string, listens bool) {
 	switch {
 	case err != nil:
 		return "what listens on this machine cannot be read", false
+	case !own && isEnginePort(port):
+		return EngineRefused, true
 	case !own:
 		return "a server that was not started in the sandbox", true
 	}

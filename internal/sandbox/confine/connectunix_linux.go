@@ -51,7 +51,11 @@ func (g *Notifier) unix(id uint64, c caller) {
 			_ = g.reply(id, unix.ENOENT)
 			return
 		}
-		refuse(path, "outside of the folders with sockets")
+		reason := "outside of the folders with sockets"
+		if isEngine(path) {
+			reason = EngineRefused
+		}
+		refuse(path, reason)
 	}
 }
 

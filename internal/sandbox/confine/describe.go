@@ -16,13 +16,15 @@ func Describe(id Identity, w *Policy, ownUID int) string {
 }
 
 func describeFiles(w *Policy, who string) string {
-	abi, reason := Available()
-	switch {
+	abi, _ := Available()
+	switch files, reason := FilesAvailable(); {
+	case files && abi == 0:
+		return fmt.Sprintf("Seatbelt (experimental: not run by us), %s, %d paths writable", who, len(w.ReadWrite))
 	case abi == 0:
 		return fmt.Sprintf("no file restrictions (%s), %s", reason, who)
 	case abi < 6:
-		if ok, _ := NetworkAvailable(); !ok { // else the filter keeps signals inside
-			return fmt.Sprintf("Landlock ABI %d without signal scope, %s, %d paths writable", abi, who, len(w.ReadWrite))
+		if ok, reason := NetworkAvailable(); !ok { // else the notifier keeps signals inside, whatever the network
+			return fmt.Sprintf("Landlock ABI %d, signals to its user's other processes open (%s), %s, %d paths writable", abi, reason, who, len(w.ReadWrite))
 		}
 	}
 	return fmt.Sprintf("Landlock ABI %d, %s, %d paths writable", abi, who, len(w.ReadWrite))

@@ -89,6 +89,7 @@ func architecture() uint32 {
 type asks struct {
 	others  bool // calls that act on other processes; else the kernel's own rules decide
 	network bool // sockets and connects
+	sockets bool // connects, of which those of unix sockets are judged
 }
 
 // filter is the program every child is behind. With network it leaves TCP, unix
@@ -102,6 +103,8 @@ func filter(arch uint32, ask asks) []unix.SockFilter {
 	}
 	if ask.network {
 		p = join(p, networkRules())
+	} else if ask.sockets {
+		p = join(p, unixRules())
 	}
 	p = join(p,
 		when(unix.SYS_PRLIMIT64, ownLimitsOnly()),

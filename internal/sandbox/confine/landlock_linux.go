@@ -43,8 +43,17 @@ func Available() (abi int, reason string) {
 	if v < 2 {
 		return 0, fmt.Sprintf("Landlock ABI %d cannot allow moves between directories (kernel 5.19 can)", v)
 	}
-	return int(v), ""
+	return min(int(v), newestABI), ""
 }
+
+// FilesAvailable reports whether file access can be restricted; reason says why not.
+func FilesAvailable() (ok bool, reason string) {
+	abi, reason := Available()
+	return abi > 0, reason
+}
+
+// scopeABI keeps signals inside; before it only the notifier does.
+const scopeABI = 6
 
 // handled are the rights a kernel of this ABI can refuse.
 func handled(abi int) uint64 {
@@ -66,7 +75,7 @@ func handled(abi int) uint64 {
 // itself, not the supervisor, and reaches no abstract socket from outside.
 func confine(w Policy, abi int) error {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(abi)}
-	if abi >= 6 {
+	if abi >= scopeABI {
 		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 	}
 	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), attrSize(abi), 0)
@@ -99,7 +108,7 @@ func confine(w Policy, abi int) error {
 func attrSize(abi int) uintptr {
 	var attr unix.LandlockRulesetAttr
 	switch {
-	case abi >= 6:
+	case abi >= scopeABI:
 		return unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
 	case abi >= 4:
 		return unsafe.Offsetof(attr.Handled_access_net) + unsafe.Sizeof(attr.Handled_access_net)

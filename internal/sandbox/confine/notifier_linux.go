@@ -101,15 +101,22 @@ func Behind(w Policy, fork func() error) (*Notifier, error) {
 		}
 		return nil
 	}
-	if w.Network == nil {
-		return behind(func() (*Notifier, error) { return askOthers(w.Strict) }, files, fork)
+	network := w.Network
+	if network == nil {
+		network = &Network{Sockets: w.ReadWrite}
 	}
-	d, err := openAllowed(*w.Network)
+	d, err := openAllowed(*network)
 	if err != nil {
 		return nil, fmt.Errorf("restrict network access: %s", err)
 	}
-	g, err := behind(func() (*Notifier, error) { return askNetwork(d) }, files, fork)
-	if err != nil {
+	d.open = w.Network == nil
+	g, err := behind(func() (*Notifier, error) {
+		if d.open {
+			return askOthers(w.Strict, abi, d)
+		}
+		return askNetwork(d)
+	}, files, fork)
+	if g == nil {
 		d.close()
 	}
 	return g, err
@@ -150,9 +157,13 @@ func askNetwork(d *allowed) (*Notifier, error) {
 }
 
 // askOthers puts the filter of an open network on the calling thread. Where nobody can
-// be asked, the filter does what it can alone; where there is none, strict refuses.
-func askOthers(strict bool) (*Notifier, error) {
-	g, err := ask(asks{others: true}, &allowed{})
+// be asked, the filter does what it can alone. Strict refuses where there is none, and
+// where nothing else keeps signals inside.
+func askOthers(strict bool, abi int, d *allowed) (*Notifier, error) {
+	g, err := ask(asks{others: true, sockets: canHold()}, d)
+	if err != nil && strict && abi < scopeABI {
+		return nil, fmt.Errorf("isolation is strict, but signals to other processes cannot be refused: Landlock ABI %d does not, and %s", abi, err)
+	}
 	if err != nil && architecture() != 0 {
 		_, err = installFilter(filter(architecture(), asks{}), 0)
 	}
@@ -215,6 +226,8 @@ func (g *Notifier) Serve(refused func(address, reason string)) {
 			_ = g.reply(n.id, unix.EACCES)
 		case n.number == unix.SYS_SOCKET:
 			g.create(&n)
+		case n.number == unix.SYS_CONNECT && g.allowed.open:
+			g.answerOpen(&n)
 		case n.number == unix.SYS_CONNECT:
 			g.answer(&n)
 		case n.number == unix.SYS_BIND, n.number == unix.SYS_LISTEN:

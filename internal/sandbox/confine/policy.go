@@ -27,6 +27,10 @@ type Network struct {
 	Sockets []string         // folders below which unix sockets may be reached
 }
 
+// nameService is open to nobody: a resolver on loopback carries names, and with
+// them anything, to the outside.
+const nameService = 53
+
 // DefaultPolicy lets a child run installed programs, read the machine's
 // configuration, use harmless devices, and work in the given directories:
 // workspace, private HOME, private TMPDIR, and where a worktree's .git file

@@ -2,9 +2,11 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"syscall"
 	"time"
 
 	"github.com/org/ralph-action/internal/sandbox/hosts"
@@ -14,18 +16,24 @@ import (
 // machine, clients are let to it and nothing listens.
 func (p *Proxy) forward(ctx context.Context, list []hosts.Forward) error {
 	for _, f := range list {
-		p.ports = append(p.ports, f.Port)
+		p.ports = append(p.ports, f.Local())
 		if f.Loopback() {
 			continue
 		}
-		listener, err := listen(ctx, f.Port)
-		if err != nil {
-			return fmt.Errorf("allowed-hosts: tcp://%s needs port %d of 127.0.0.1: %w", f.Address(), f.Port, err)
+		for _, address := range []string{"127.0.0.1", "::1"} { // what localhost stands for
+			listener, err := listen(ctx, address, f.Local())
+			switch {
+			case address == "::1" && (errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT)):
+				continue
+			case errors.Is(err, syscall.EADDRINUSE):
+				return fmt.Errorf("allowed-hosts: tcp://%s needs port %d of %s, where something listens already: tcp://localhost:%[2]d opens that", f.Address(), f.Local(), address)
+			case err != nil:
+				return fmt.Errorf("allowed-hosts: tcp://%s needs port %d of %s: %w", f.Address(), f.Local(), address, err)
+			case !p.open.add(listener):
+				return ctx.Err()
+			}
+			p.running.Go(func() { p.acceptForward(ctx, listener, target{f.Host, f.Port}) })
 		}
-		if !p.open.add(listener) {
-			return ctx.Err()
-		}
-		p.running.Go(func() { p.acceptForward(ctx, listener, target{f.Host, f.Port}) })
 	}
 	return nil
 }

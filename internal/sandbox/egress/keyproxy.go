@@ -78,7 +78,7 @@ func StartKeyProxy(ctx context.Context, o KeyProxyOptions) (*KeyProxy, error) {
 	if o.Connections <= 0 {
 		o.Connections = 128
 	}
-	listener, err := listen(ctx, 0)
+	listener, err := listen(ctx, "127.0.0.1", 0)
 	if err != nil {
 		return nil, fmt.Errorf("key proxy: %w", err)
 	}

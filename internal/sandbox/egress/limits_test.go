@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -268,6 +269,59 @@ func TestForwards(t *testing.T) {
 	}
 	if went := w.went(); len(went) != 1 || went[0] != fmt.Sprintf("10.0.0.7:%d", port) {
 		t.Errorf("connections to %v, want one to the server", went)
+	}
+}
+
+// A service's port is found where it is: on this machine, or beside it, at the port by
+// which a workflow knows it, and by 127.0.0.1 and ::1 alike.
+func TestServices(t *testing.T) {
+	t.Parallel()
+	here, free, far := echo(t), freePort(t), freePort(t)
+	published := dial(t, here).RemoteAddr().(*net.TCPAddr).Port
+	list, said := egress.Services(t.Context(), []hosts.Service{
+		{Name: "postgres", Port: 5432, Published: published}, {Name: "localhost", Port: 6379, Published: free},
+		{Name: "gone.invalid", Port: 80, Published: far}, {Name: "quiet"},
+	})
+	if want := fmt.Sprintf("tcp://localhost:%d tcp://localhost:6379", published); list.String() != want {
+		t.Errorf("Services() = %s, want %s", list, want)
+	}
+	for i, want := range []string{
+		fmt.Sprintf("postgres on localhost:%d", published), fmt.Sprintf("localhost on localhost:%d", free),
+		fmt.Sprintf("gone.invalid on localhost:%d (not reachable: nothing listens there, and no container of that name is beside this one)", far),
+		"quiet (not reachable: the job's ports: publish none of its ports)",
+	} {
+		if len(said) != 4 || said[i] != want {
+			t.Errorf("Services() says %q, want %q", said, want)
+		}
+	}
+
+	w := newWorld()
+	w.put("redis", "172.18.0.3", 6379, here)
+	w.put("web", "172.18.0.4", far, here)
+	rules := hosts.List{hosts.Service{Name: "redis", Port: 6379, Published: free}.Beside(), hosts.Service{Name: "web", Port: far, Published: far}.Beside()}
+	p, err := egress.Start(t.Context(), egress.Options{Hosts: rules, Lookup: w.lookup, Dial: w.dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if ports := p.Ports(); len(ports) != 3 || ports[1] != free || ports[2] != far {
+		t.Errorf("Ports() = %v, want its own, %d and %d", ports, free, far)
+	}
+	for _, address := range []string{fmt.Sprintf("127.0.0.1:%d", free), fmt.Sprintf("[::1]:%d", free), fmt.Sprintf("127.0.0.1:%d", far)} {
+		c := dial(t, address)
+		io.WriteString(c, "PING")
+		c.CloseWrite()
+		if got, err := io.ReadAll(c); string(got) != "PING" {
+			t.Errorf("through %s: %q, %v", address, got, err)
+		}
+	}
+	if want := []string{"172.18.0.3:6379", "172.18.0.3:6379", fmt.Sprintf("172.18.0.4:%d", far)}; !slices.Equal(w.went(), want) {
+		t.Errorf("connections to %v, want %v", w.went(), want)
+	}
+	for _, at := range []hosts.Service{{Name: "redis", Port: 6379}, {Name: "redis", Port: free}, {Name: "localhost", Port: free}} {
+		if allowed, _ := rules.Match(at.Name, at.Port); allowed != (at.Port == 6379) {
+			t.Errorf("Match(%s, %d) = %v", at.Name, at.Port, allowed)
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	if o.HeaderTime <= 0 {
 		o.HeaderTime = headerTime
 	}
-	listener, err := listen(ctx, 0)
+	listener, err := listen(ctx, "127.0.0.1", 0)
 	if err != nil {
 		return nil, fmt.Errorf("egress proxy: %w", err)
 	}
@@ -134,17 +134,17 @@ func newServer(ctx context.Context, h http.Handler, headerTime time.Duration, s 
 	}
 }
 
-func listen(ctx context.Context, port int) (net.Listener, error) {
+func listen(ctx context.Context, address string, port int) (net.Listener, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
-	return config.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	return config.Listen(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 }
 
 // Address is 127.0.0.1:PORT.
 func (p *Proxy) Address() string { return p.address }
 
-// Ports are the ports of loopback that clients have to be let to: the proxy's own
-// first, and those of the tcp:// rules.
+// Ports are the ports of loopback that clients have to be let to: the proxy's own of
+// 127.0.0.1 first, and those of the tcp:// rules, of ::1 as well.
 func (p *Proxy) Ports() []int { return slices.Clone(p.ports) }
 
 // ByName reports whether the machine's own proxy stands behind this one, so that only

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -40,10 +41,10 @@ func (l List) check() error {
 	}
 	ports := map[int]Forward{}
 	for _, f := range l.Forwards() {
-		if other, taken := ports[f.Port]; taken {
-			return fmt.Errorf("tcp://%s and tcp://%s: only one of them can have port %d of loopback", other.Address(), f.Address(), f.Port)
+		if other, taken := ports[f.Local()]; taken {
+			return fmt.Errorf("tcp://%s and tcp://%s: only one of them can have port %d of loopback", other.Address(), f.Address(), f.Local())
 		}
-		ports[f.Port] = f
+		ports[f.Local()] = f
 	}
 	return nil
 }
@@ -103,12 +104,16 @@ func (r Rule) covers(host string, port int) bool {
 	}
 }
 
-// Forward is what a tcp:// entry means: a port of loopback behind which the
-// same port of the host is.
+// Forward is what a tcp:// entry means: a port of loopback behind which a port of
+// the host is.
 type Forward struct {
 	Host string // canonical
 	Port int
+	At   int // the port of loopback; 0: the same
 }
+
+// Local is the port of loopback.
+func (f Forward) Local() int { return cmp.Or(f.At, f.Port) }
 
 // Address is HOST:PORT, IPv6 in brackets.
 func (f Forward) Address() string {
@@ -126,7 +131,7 @@ func (f Forward) Loopback() bool {
 func (l List) Forwards() []Forward {
 	var all []Forward
 	for _, r := range l {
-		f := Forward{r.host, r.port}
+		f := Forward{r.host, r.port, r.at}
 		if allowed, _ := l.Match(r.host, r.port); r.tcp && allowed && !slices.Contains(all, f) {
 			all = append(all, f)
 		}

@@ -26,6 +26,7 @@ type Rule struct {
 	port    int
 	deny    bool
 	tcp     bool
+	at      int // of tcp: the port of loopback; 0: the same
 	builtin bool
 }
 

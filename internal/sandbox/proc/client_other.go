@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -15,7 +17,8 @@ import (
 )
 
 // client starts children itself and ends them by process group: who leaves the
-// group survives. Policy, identities and process limits are Linux's.
+// group survives. On macOS sandbox-exec keeps the policy, as far as it can;
+// identities and process limits are Linux's.
 type client struct {
 	events chan event
 	mu     sync.Mutex
@@ -24,6 +27,7 @@ type client struct {
 	linger bool
 	kill   *time.Timer
 
+	policy       *confine.Policy // nil: none, or none that could be kept
 	unrestricted string
 }
 
@@ -36,8 +40,19 @@ func newClient(o Options) (*client, error) {
 	}
 	closeOnExec()
 	c := &client{events: make(chan event, 4)}
-	if o.Policy != nil && o.Policy.Network != nil {
-		_, c.unrestricted = confine.NetworkAvailable()
+	if o.Policy == nil {
+		return c, nil
+	}
+	if ok, reason := confine.FilesAvailable(); !ok {
+		if o.Policy.Network != nil {
+			c.unrestricted = reason
+		}
+		return c, nil
+	}
+	c.policy = o.Policy
+	argv := confine.SeatbeltCommand(*c.policy, filepath.EvalSymlinks, []string{"/usr/bin/true"})
+	if out, err := (&exec.Cmd{Path: argv[0], Args: argv, Dir: "/", Env: []string{}}).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("macOS does not take the sandbox's profile, as it does inside of another sandbox (isolation: off goes without): %w: %.500s", err, out)
 	}
 	return c, nil
 }
@@ -62,7 +77,12 @@ func (c *client) start(j job, child [3]*os.File) error {
 		Files: []uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
-	pid, err := syscall.ForkExec(j.Path, j.Argv, &attr)
+	path, argv := j.Path, j.Argv
+	if c.policy != nil {
+		argv = confine.SeatbeltCommand(*c.policy, filepath.EvalSymlinks, append([]string{j.Path}, j.Argv[1:]...))
+		path = argv[0]
+	}
+	pid, err := syscall.ForkExec(path, argv, &attr)
 	if err != nil {
 		return &StartError{Errno: err.(syscall.Errno), Text: fmt.Sprintf("exec %s: %v", j.Path, err)}
 	}
