@@ -28,11 +28,39 @@ type Attack struct {
 	// held without a control that succeeded.
 	Always string
 	// Known says why an attack is not held off, as docs/security.md does, too: then
-	// it is not covered, and no failure.
-	Known string
+	// it is not covered, and no failure. KnownIn are the columns where; none: all.
+	Known   string
+	KnownIn []column
+	// Container says that it is about the container, and not tried on a machine.
+	Container bool
 	// Engine says what else refuses the attack where the control cannot do it
 	// either: then it is not shown.
 	Engine string
+}
+
+// column is where an attack is run: in the container, or on a look-alike of a runner
+// whose user may become root by sudo, so that there are namespaces, or may not.
+type column int
+
+const (
+	inContainer column = iota
+	withNamespaces
+	withoutNamespaces
+)
+
+var columns = [...]string{"container", "namespaces", "no namespaces"}
+
+// in are the columns of an attack.
+func (a Attack) in() []column {
+	switch a.In {
+	case "machine":
+		return []column{withNamespaces, withoutNamespaces}
+	case "inside", "open", "joined":
+		if !a.Container {
+			return []column{inContainer, withNamespaces, withoutNamespaces}
+		}
+	}
+	return []column{inContainer}
 }
 
 // sign looks for one trace of success after the run; empty: there is none.
@@ -53,6 +81,7 @@ const (
 // row is a line of the table.
 type row struct {
 	Attack
+	Where  column
 	Result Result
 	Why    string // evidence, reason, or how it was shown to be an attack
 }
@@ -62,7 +91,7 @@ func attacks() []Attack {
 	var all []Attack
 	for _, list := range [][]Attack{
 		processAttacks(), privilegeAttacks(), fileAttacks(), runnerFileAttacks(), logAttacks(), linkAttacks(), leaverAttacks(), limitAttacks(),
-		networkAttacks(), proxyAttacks(), keyProxyAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), pageAttacks(), saidAttacks(), nameAttacks(), loopAttacks(),
+		networkAttacks(), proxyAttacks(), keyProxyAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), pageAttacks(), saidAttacks(), nameAttacks(), loopAttacks(), machineAttacks(),
 	} {
 		all = append(all, list...)
 	}

@@ -28,6 +28,7 @@ const (
 	defenseLeak       = "leak scan"
 	defenseEscape     = "foreign text escaped"
 	defenseJudge      = "the host judges, by its own memory and the stream"
+	defenseNamespaces = "namespaces"
 	defenseHome       = "a HOME and TMPDIR of the run's own"
 	defenseBase       = "what agents read comes from the base, or is named"
 )
@@ -37,31 +38,31 @@ const grepCanary = `grep -aE '[g]hs_redteam|[r]t-canary|[Z]2hzX3JlZHRlYW'`
 func processAttacks() []Attack {
 	return []Attack{
 		{ID: "env-own", In: "inside", Defense: defenseEnv, Tries: "read the job's secrets in its own environment", Script: `env | ` + grepCanary},
-		{ID: "env-host", In: "inside", Defense: defenseSeal, Tries: "read /proc/1/environ", Script: `tr '\0' '\n' </proc/1/environ | ` + grepCanary},
+		{ID: "env-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's environ", Script: `tr '\0' '\n' </proc/$($RT pid host)/environ | ` + grepCanary},
 		{ID: "env-all", In: "inside", Defense: defenseSeal, Tries: "read /proc/*/environ of everybody", Script: `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
 		{ID: "env-threads", In: "inside", Defense: defenseSeal, Tries: "read /proc/*/task/*/environ", Script: `cat /proc/[0-9]*/task/*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
-		{ID: "argv-all", In: "inside", Defense: defenseArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary},
-		{ID: "mem-host", In: "inside", Defense: defenseSeal, Tries: "read /proc/1/mem", Script: `$RT mem 1`},
+		{ID: "argv-all", In: "inside", Defense: defenseArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary, Known: "without namespaces other steps' arguments are there to be read", KnownIn: []column{withoutNamespaces}},
+		{ID: "mem-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's memory, as a file", Script: `$RT mem host`},
 		{ID: "mem-supervisor", In: "inside", Defense: defenseScope, Tries: "read the supervisor's /proc/PID/mem", Script: `$RT mem supervisor`},
-		{ID: "maps-host", In: "inside", Defense: defenseSeal, Tries: "read /proc/1/maps", Script: `grep -q rw /proc/1/maps`},
-		{ID: "vmread-host", In: "open", Defense: defenseSeal, Tries: "process_vm_readv from the host process", Script: `$RT vmread 1`, Engine: profile},
+		{ID: "maps-host", In: "inside", Defense: defenseSeal, Tries: "read the map of the host process's memory", Script: `grep -q rw /proc/$($RT pid host)/maps`},
+		{ID: "vmread-host", In: "open", Defense: defenseSeal, Tries: "process_vm_readv from the host process", Script: `$RT vmread host`, Engine: profile},
 		{ID: "vmread-supervisor", In: "open", Defense: defenseScope, Tries: "process_vm_readv from the supervisor", Script: `$RT vmread supervisor`, Engine: profile},
-		{ID: "ptrace-host", In: "inside", Defense: defenseSeal, Tries: "ptrace the host process", Script: `$RT ptrace 1`},
+		{ID: "ptrace-host", In: "inside", Defense: defenseSeal, Tries: "ptrace the host process", Script: `$RT ptrace host`},
 		{ID: "ptrace-supervisor", In: "inside", Defense: defenseScope, Tries: "ptrace the supervisor", Script: `$RT ptrace supervisor`},
-		{ID: "pidfd-host", In: "open", Defense: defenseSeal, Tries: "take a descriptor of the host process by pidfd_getfd", Script: `$RT pidfd 1`, Engine: profile},
+		{ID: "pidfd-host", In: "open", Defense: defenseSeal, Tries: "take a descriptor of the host process by pidfd_getfd", Script: `$RT pidfd host`, Engine: profile},
 		{ID: "pidfd-supervisor", In: "open", Defense: defenseScope, Tries: "take a descriptor of the supervisor by pidfd_getfd", Script: `$RT pidfd supervisor`, Engine: profile},
-		{ID: "fd-host", In: "inside", Defense: defenseSeal, Tries: "re-open the host process's descriptors through /proc", Script: `readlink /proc/1/fd/1`},
-		{ID: "fd-supervisor", In: "inside", Defense: defenseScope, Tries: "re-open the supervisor's descriptors through /proc", Script: `readlink /proc/$($RT above)/fd/1`},
-		{ID: "root-host", In: "inside", Defense: defenseSeal, Tries: "read the event through /proc/1/root", Script: `cat /proc/1/root/github/workflow/event.json`},
+		{ID: "fd-host", In: "inside", Defense: defenseSeal, Tries: "re-open the host process's descriptors through /proc", Script: `readlink /proc/$($RT pid host)/fd/1`},
+		{ID: "fd-supervisor", In: "inside", Defense: defenseScope, Tries: "re-open the supervisor's descriptors through /proc", Script: `readlink /proc/$($RT pid supervisor)/fd/1`},
+		{ID: "root-host", In: "inside", Defense: defenseSeal, Tries: "read the event through the host process's root", Script: `cat /proc/$($RT pid host)/root/github/workflow/event.json`},
 		{ID: "root-self", In: "inside", Defense: defenseLandlock, Tries: "read the event through /proc/self/root", Script: `cat /proc/self/root/github/workflow/event.json`},
-		{ID: "syscall-host", In: "inside", Defense: defenseSeal, Tries: "read /proc/1/auxv, stack and syscall", Script: `cat /proc/1/auxv >/dev/null && cat /proc/1/syscall`},
-		{ID: "oom-host", In: "inside", Defense: defenseUser, Tries: "make the kernel kill the host process when memory is short", Script: `cat /proc/1/oom_score_adj >/dev/null && echo 500 >/proc/1/oom_score_adj`},
-		{ID: "oom-supervisor", In: "inside", Defense: defenseLandlock, Tries: "make the kernel kill the supervisor when memory is short", Script: `echo 500 >/proc/$($RT above)/oom_score_adj`},
-		{ID: "signal-host", In: "inside", Defense: defenseUser, Tries: "send a signal to the host process", Script: `$RT signal 1`},
+		{ID: "syscall-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's auxv, stack and syscall", Script: `cat /proc/$($RT pid host)/auxv >/dev/null && cat /proc/$($RT pid host)/syscall`},
+		{ID: "oom-host", In: "inside", Defense: defenseUser, Tries: "make the kernel kill the host process when memory is short", Script: `cat /proc/$($RT pid host)/oom_score_adj >/dev/null && echo 500 >/proc/$($RT pid host)/oom_score_adj`},
+		{ID: "oom-supervisor", In: "inside", Defense: defenseLandlock, Tries: "make the kernel kill the supervisor when memory is short", Script: `echo 500 >/proc/$($RT pid supervisor)/oom_score_adj`},
+		{ID: "signal-host", In: "inside", Defense: defenseUser, Tries: "send a signal to the host process", Script: `$RT signal host`},
 		{ID: "signal-supervisor", In: "inside", Defense: defenseScope, Tries: "send a signal to the supervisor", Script: `$RT signal supervisor`},
 		{ID: "prlimit-supervisor", In: "inside", Defense: defenseSeccomp, Tries: "set limits of the supervisor, so that the kernel kills it", Script: `$RT limit supervisor`},
-		{ID: "prlimit-host", In: "inside", Defense: defenseUser, Tries: "set limits of the host process", Script: `$RT limit 1`},
-		{ID: "sched-host", In: "inside", Defense: defenseUser, Tries: "take the host process's processor time", Script: `$RT idle 1`},
+		{ID: "prlimit-host", In: "inside", Defense: defenseUser, Tries: "set limits of the host process", Script: `$RT limit host`},
+		{ID: "sched-host", In: "inside", Defense: defenseUser, Tries: "take the host process's processor time", Script: `$RT idle host`},
 		{ID: "idle-supervisor", In: "inside", Defense: defenseOthers, Tries: "take the supervisor's processor time", Script: `$RT idle supervisor`},
 		{ID: "ptrace-agent", In: "inside", Defense: defenseOthers, Tries: "as a tool, trace the agent that started it, to speak in its place", Script: `$RT ptrace agent`},
 		{ID: "memory-agent", In: "inside", Defense: defenseLandlock, Tries: "as a tool, open the agent's memory for writing", Script: `$RT speak memory`},

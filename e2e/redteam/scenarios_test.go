@@ -32,6 +32,7 @@ type scenario struct {
 	limit    time.Duration
 	engine   []string // what the engine is told, the control's and the other's
 	joined   bool     // the runner's folders and the workspace lie in one mount
+	machine  bool     // on a look-alike of a runner, see lookalike_test.go
 }
 
 // personal is a token that may change workflows.
@@ -88,6 +89,7 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "open", bare: true, limit: time.Minute, inputs: text, engine: open},
 		{name: "joined", bare: true, limit: time.Minute, inputs: text, joined: true},
+		{name: "machine", machine: true, limit: 5 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "inside", bare: true, limit: 3 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "log", bare: true, speak: true, limit: time.Minute, inputs: text},
 		{name: "modes", bare: true, own: true, limit: time.Minute, inputs: text},
@@ -197,13 +199,14 @@ func (r scenario) laterOrders(list []Attack, order func(Attack, string, string) 
 }
 
 // enter runs the attacks in the sandbox, or without it.
-func (r scenario) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
+func (r scenario) enter(t *testing.T, k *kit, list []Attack, where column, control bool) *world {
 	t.Helper()
 	name := r.name
 	if r.own {
 		name = list[0].ID
 	}
 	s := k.newStage(t, name, control, r)
+	s.Where = where
 	s.Orders = r.orders(list, s.world)
 	maps.Copy(s.Inputs, map[string]string{
 		"prompt-file": "TASK.md", "max-iterations": fmt.Sprint(len(s.Orders) + 1), "branch": "ralph/" + s.Name, "title": "Raid " + r.name,
@@ -212,6 +215,10 @@ func (r scenario) enter(t *testing.T, k *kit, list []Attack, control bool) *worl
 	maps.Copy(s.Env, r.env)
 	if list[0].ID == "disk" {
 		s.Inputs["min-free-disk"] = leaving(t, s.Workspace, 150<<20)
+	}
+	if r.machine {
+		s.runMachine(t, r.limit)
+		return s.world
 	}
 	if !control || !r.bare {
 		if control {
@@ -248,9 +255,13 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 			args, environ = append(args, "-e", name), append(environ, name+"="+value)
 		}
 	}
-	args = append(append(args, s.mounts()...), s.kit.image, "-c",
-		`for i in $(seq `+fmt.Sprint(len(s.Orders))+`); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`, "sh", "--token="+key)
+	args = append(append(args, s.mounts()...), s.kit.image, "-c", s.bareScript(), "sh", "--token="+key)
 	s.await(t, "control", name, args, environ, limit)
+}
+
+// bareScript is that of a shell that starts the agent.
+func (s *stage) bareScript() string {
+	return `for i in $(seq ` + fmt.Sprint(len(s.Orders)) + `); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`
 }
 
 // stepLater is a step behind ours, as root and not in the sandbox.
