@@ -32,7 +32,7 @@ func onMachine(t *testing.T, r *repository, sudo bool) (*exec.Cmd, *logBuffer) {
 	if sudo {
 		drop = ""
 	}
-	args := []string{"docker", "run", "--rm", "--name", fmt.Sprintf("ralph-e2e-%d-machine-%d", os.Getpid(), containers.Add(1)), "--label", "ralph-e2e", "--privileged", "--network", "host", "-w", r.Seed}
+	args := []string{"docker", "run", "--rm", "--name", fmt.Sprintf("ralph-e2e-%d-machine-%d", os.Getpid(), containers.Add(1)), "--label", "ralph-e2e", "--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--security-opt", "systempaths=unconfined", "--network", "host", "-w", r.Seed}
 	for _, path := range []string{cmd.Path, binary, action, filepath.Dir(workflow), r.Seed, actHome(cmd)} {
 		args = append(args, "-v", path+":"+path)
 	}

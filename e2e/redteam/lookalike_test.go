@@ -93,7 +93,9 @@ func (s *stage) openFolders(t *testing.T) {
 }
 
 // machineScript is process 1 of the machine.
-const machineScript = `[ "$1" = "%[1]s" ] || rm /etc/sudoers.d/runner
+const machineScript = `mount -o remount,rw /sys
+for f in /sys/fs/cgroup /sys/fs/cgroup/*; do mount -o remount,bind,rw $f 2>/dev/null; done
+[ "$1" = "%[1]s" ] || rm /etc/sudoers.d/runner
 chgrp docker /run/docker.sock
 cp /opt/redteam/ralph /usr/local/bin/ralph
 mkdir /github
@@ -102,7 +104,7 @@ ln -s %[2]s/work/_temp /github/runner_temp
 ln -s %[2]s/work/_temp/_runner_file_commands /github/file_commands
 ln -s %[2]s/work/_temp/_github_workflow /github/workflow
 ln -s %[2]s /github/home
-env WORKER_TOKEN=%[3]s setpriv --reuid=1001 --regid=1001 --init-groups /opt/redteam/Runner.Worker worker </rt/job.json
+setpriv --reuid=1001 --regid=1001 --init-groups /opt/redteam/Runner.Worker worker </rt/job.json
 code=$?
 for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$f; echo; done >/rt/left 2>/dev/null
 exit $code
@@ -152,7 +154,7 @@ func (s *stage) runMachine(t *testing.T, limit time.Duration) {
 		t.Fatal(err)
 	}
 	name := s.side + "-machine"
-	args := append([]string{"run", "--name", name, "--rm", "--privileged", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, s.limits()...)
+	args := append([]string{"run", "--name", name, "--rm", "--network", "container:" + s.side, "--entrypoint", "/bin/sh", "-e", "WORKER_TOKEN=" + c["the worker's environment"]}, s.limits()...)
 	for _, m := range []string{"home:" + runnerHome, "opt:/opt", "tmp:/tmp", "var-tmp:/var/tmp", "shm:/dev/shm", "net:/rt"} {
 		args = append(args, "-v", filepath.Join(s.dir, m))
 	}
@@ -162,7 +164,7 @@ func (s *stage) runMachine(t *testing.T, limit time.Duration) {
 	for file, path := range sockets {
 		args = append(args, "-v", filepath.Join(s.Net, file)+":"+path)
 	}
-	script := fmt.Sprintf(machineScript, columns[withNamespaces], runnerHome, c["the worker's environment"])
+	script := fmt.Sprintf(machineScript, columns[withNamespaces], runnerHome)
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
 	s.await(t, "machine", name, append(args, os.Getenv("RALPH_E2E_IMAGE")+"-machine", "-c", script, "machine", columns[s.Where]), environ, limit)
 }

@@ -76,19 +76,13 @@ func TestRedteam(t *testing.T) {
 func onMachines(t *testing.T, k *kit, r scenario, list []Attack) []row {
 	t.Helper()
 	var control *world
-	worlds := make([]*world, len(columns))
-	t.Run("runs", func(t *testing.T) {
-		t.Run("control", func(t *testing.T) {
-			t.Parallel()
-			control = r.enter(t, k, list, withNamespaces, true)
-		})
-		for _, where := range []column{withNamespaces, withoutNamespaces} {
-			t.Run(columns[where], func(t *testing.T) {
-				t.Parallel()
-				worlds[where] = r.enter(t, k, list, where, false)
-			})
-		}
-	})
+	var worlds [len(columns)]*world
+	var running sync.WaitGroup // no tests of their own: what they leave is looked at when all have ended
+	running.Go(func() { control = r.enter(t, k, list, withNamespaces, true) })
+	for _, where := range []column{withNamespaces, withoutNamespaces} {
+		running.Go(func() { worlds[where] = r.enter(t, k, list, where, false) })
+	}
+	running.Wait()
 	var all []row
 	for _, where := range []column{withNamespaces, withoutNamespaces} {
 		if worlds[where] == nil || control == nil {

@@ -150,7 +150,7 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r scenario) *sta
 	k.mu.Unlock()
 	root := sharedTempDir(t)
 	s := &stage{kit: k, scenario: r, dir: root, Inputs: map[string]string{}, Env: map[string]string{}, world: &world{
-		Control: control, Asked: r.engine != nil, Name: name, Workspace: filepath.Join(root, "work", "work"), Temp: filepath.Join(root, "_temp"), Net: filepath.Join(root, "net"),
+		Control: control, Asked: r.engine != nil && !r.machine, Name: name, Workspace: filepath.Join(root, "work", "work"), Temp: filepath.Join(root, "_temp"), Net: filepath.Join(root, "net"),
 		Deeds: map[string]Deed{}, Plants: map[string]Deed{}, Probes: map[string]Deed{}, Before: map[string]string{},
 	}}
 	s.Commands, s.Home, s.Workflow = filepath.Join(s.Temp, "_runner_file_commands"), filepath.Join(s.Temp, "_github_home"), filepath.Join(s.Temp, "_github_workflow")
