@@ -33,11 +33,12 @@ func onMachine(t *testing.T, r *repository, sudo bool) (*exec.Cmd, *logBuffer) {
 		drop = ""
 	}
 	args := []string{"docker", "run", "--rm", "--name", fmt.Sprintf("ralph-e2e-%d-machine-%d", os.Getpid(), containers.Add(1)), "--label", "ralph-e2e", "--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--security-opt", "systempaths=unconfined", "--network", "host", "-w", r.Seed}
-	for _, path := range []string{cmd.Path, binary, action, filepath.Dir(workflow), r.Seed, actHome(cmd)} {
+	args = append(args, "-v", cmd.Path+":/usr/local/bin/act")
+	for _, path := range []string{binary, action, filepath.Dir(workflow), r.Seed, actHome(cmd)} {
 		args = append(args, "-v", path+":"+path)
 	}
 	cmd.Args = append(append(args, os.Getenv("RALPH_E2E_IMAGE")+"-machine", "sh", "-c",
-		drop+`echo npm-credentials >/home/runner/.npmrc && chown runner /home/runner/.npmrc && exec setpriv --reuid=1001 --regid=1001 --init-groups env HOME=/home/runner DO_NOT_TRACK=1 "$@"`, "sh"), cmd.Args...)
+		drop+`echo npm-credentials >/home/runner/.npmrc && chown runner /home/runner/.npmrc && exec setpriv --reuid=1001 --regid=1001 --init-groups env HOME=/home/runner DO_NOT_TRACK=1 act "$@"`, "sh"), cmd.Args[1:]...)
 	if cmd.Path, err = exec.LookPath("docker"); err != nil {
 		t.Fatal(err)
 	}
