@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +14,13 @@ import (
 )
 
 // onMachine is act on a look-alike of a runner, as its user and without containers for the
-// jobs: with sudo, or without.
-func onMachine(t *testing.T, r *repository, sudo bool) (*exec.Cmd, *logBuffer) {
+// jobs: with sudo, or without. The agent is a script of sh.
+func onMachine(t *testing.T, sudo bool, agent string) (*exec.Cmd, *logBuffer, *repository) {
 	t.Helper()
+	files := maps.Clone(program)
+	files["agent.sh"] = agent
+	r := forge(t).newRepository(t, files)
+	git(t, r.Seed, "remote", "add", "origin", r.URL+"/"+r.Name)
 	binary, err := builtOnce()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +47,7 @@ func onMachine(t *testing.T, r *repository, sudo bool) (*exec.Cmd, *logBuffer) {
 	if cmd.Path, err = exec.LookPath("docker"); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, log
+	return cmd, log, r
 }
 
 // actHome is where the secrets of an act lie.
@@ -62,16 +67,10 @@ func TestHostWorkflow(t *testing.T) {
 	for _, sudo := range []bool{true, false} {
 		t.Run(fmt.Sprintf("sudo=%t", sudo), func(t *testing.T) {
 			t.Parallel()
-			files := map[string]string{"agent.sh": `cat >/dev/null
+			cmd, log, r := onMachine(t, sudo, `cat >/dev/null
 sudo -n id && echo became-root
 cat /home/runner/.npmrc /proc/[0-9]*/environ | tr '\0' '\n'
-printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh` + done}
-			for name, text := range program {
-				files[name] = text
-			}
-			r := forge(t).newRepository(t, files)
-			git(t, r.Seed, "remote", "add", "origin", r.URL+"/"+r.Name)
-			cmd, log := onMachine(t, r, sudo)
+printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+done)
 			if err := runFor(cmd, 3*time.Minute); err != nil {
 				t.Fatalf("act: %v", err)
 			}
@@ -89,5 +88,31 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh` 
 				t.Errorf("pull requests = %+v, want one, Add mul", ps)
 			}
 		})
+	}
+}
+
+// The same, cancelled in its second turn: act, which cancels, kills node and starts the
+// post step; what there is of the work is published.
+func TestHostWorkflowCancelled(t *testing.T) {
+	t.Parallel()
+	cmd, log, r := onMachine(t, true, `cat >/dev/null
+if [ -e one.txt ]; then echo two >two.txt; echo hangs; sleep 1000; fi
+echo one >one.txt; echo half done`)
+	ended := make(chan error, 1)
+	go func() { ended <- runFor(cmd, 3*time.Minute) }()
+	await(t, 2*time.Minute, "the second turn", func() bool { return strings.Contains(log.String(), "hangs") })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("act calls a job green that was cancelled")
+	}
+	wants(t, "the log", log.String(), "Run Post org/ralph-action/host@v1", "Received signal, shutting down")
+	r.fetch(t, "ralph/mul")
+	if got := git(t, r.Seed, "diff", "--name-only", r.Base, "refs/remotes/origin/ralph/mul"); got != "one.txt\ntwo.txt" {
+		t.Errorf("pushed files = %q, want one.txt and two.txt", got)
+	}
+	if ps := r.pulls(t); len(ps) != 1 || !strings.Contains(ps[0].Body, "Interrupted") {
+		t.Errorf("pull requests = %+v, want one that says Interrupted", ps)
 	}
 }
