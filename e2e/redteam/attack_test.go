@@ -50,15 +50,19 @@ const (
 
 var columns = [...]string{"container", "namespaces", "no namespaces"}
 
-// in are the columns of an attack.
-func (a Attack) in() []column {
-	switch a.In {
-	case "machine":
+// machineGroups are the scenarios on machines of the attacks that have one there.
+var machineGroups = map[string]string{
+	"machine": "machine", "inside": "machine", "open": "machine", "joined": "machine",
+	"keyproxy": "machine-keyproxy", "git": "machine-git",
+}
+
+// columns are where an attack is run.
+func (a Attack) columns() []column {
+	switch {
+	case a.In == "machine":
 		return []column{withNamespaces, withoutNamespaces}
-	case "inside", "open", "joined":
-		if !a.Container {
-			return []column{inContainer, withNamespaces, withoutNamespaces}
-		}
+	case machineGroups[a.In] != "" && !a.Container:
+		return []column{inContainer, withNamespaces, withoutNamespaces}
 	}
 	return []column{inContainer}
 }

@@ -119,8 +119,11 @@ func (s *stage) runMachine(t *testing.T, limit time.Duration) {
 		t.Fatal(err)
 	}
 	c := canaries()
-	env := map[string]string{}
-	for name, value := range s.environ(t) {
+	env := s.environ(t)
+	if s.Control {
+		env = s.bareEnviron(t)
+	}
+	for name, value := range env {
 		env[name] = runnerPaths.Replace(value)
 	}
 	for name, value := range map[string]string{
@@ -136,14 +139,7 @@ func (s *stage) runMachine(t *testing.T, limit time.Duration) {
 		"Env":       env, "Dir": runnerPaths.Replace("/github/workspace"), "Main": action, "Post": action, "Other": c["another step's process"],
 	}
 	if s.Control {
-		key := c["the provider's key"]
-		env["ANTHROPIC_API_KEY"] = key
-		for name := range env {
-			if strings.Contains(name, "-") { // not for a shell
-				delete(env, name)
-			}
-		}
-		job["Main"], job["Post"] = []string{"sudo", "-nE", "/bin/sh", "-c", s.bareScript(), "sh", "--token=" + key}, nil
+		job["Main"], job["Post"] = append([]string{"sudo", "-nE"}, s.bareScript()...), nil
 	}
 	told, err := json.Marshal(job)
 	if err != nil {

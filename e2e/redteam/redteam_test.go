@@ -24,7 +24,7 @@ func TestRedteam(t *testing.T) {
 		for _, r := range scenarios() {
 			var list []Attack
 			for _, a := range attacks() {
-				if a.In == r.name || r.machine && len(a.in()) > 1 {
+				if a.In == r.name || machineGroups[a.In] == r.name && !a.Container {
 					list = append(list, a)
 				}
 			}
@@ -178,7 +178,7 @@ func table(t *testing.T, rows map[string][]row) {
 	some := strings.Contains(flag.Lookup("test.run").Value.String(), "/") // not all were asked for
 	for _, a := range attacks() {
 		defense, cells := a.Defense, [len(columns)]string{"–", "–", "–"}
-		for _, where := range a.in() {
+		for _, where := range a.columns() {
 			i := slices.IndexFunc(rows[a.ID], func(r row) bool { return r.Where == where })
 			r := row{Attack: a, Where: where, Result: NoProof, Why: "it was not run"}
 			switch {

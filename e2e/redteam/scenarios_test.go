@@ -80,6 +80,7 @@ func scenarios() []scenario {
 		maps.Copy(all, more)
 		return all
 	}
+	keyed := map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}
 	hosts := "allowed.redteam.test, metadata.redteam.test, *.wild.redteam.test, *.wild.redteam.test:6379, *.wild.redteam.test:6380"
 	// An engine that refuses nothing itself, so that what refuses is a defense of ours.
 	// What has to be held off is root's here, and harmless all the same.
@@ -92,7 +93,9 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "open", bare: true, limit: time.Minute, inputs: text, engine: open},
 		{name: "joined", bare: true, limit: time.Minute, inputs: text, joined: true},
-		{name: "machine", machine: true, engine: machine, limit: 5 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
+		{name: "machine", machine: true, bare: true, engine: machine, limit: 5 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
+		{name: "machine-keyproxy", machine: true, bare: true, engine: machine, limit: time.Minute, inputs: keyed},
+		{name: "machine-git", machine: true, bare: true, serial: true, later: true, engine: machine, limit: 3 * time.Minute, inputs: text},
 		{name: "inside", bare: true, limit: 3 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "log", bare: true, speak: true, limit: time.Minute, inputs: text},
 		{name: "modes", bare: true, own: true, limit: time.Minute, inputs: text},
@@ -118,10 +121,8 @@ func scenarios() []scenario {
 			inputs: map[string]string{"mode": "tasks", "prompt-file": "", "agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"},
 			loose:  map[string]string{"skip-review": "true"}},
 		{name: "flood", bare: true, own: true, speak: true, limit: 90 * time.Second, inputs: text},
-		{name: "keyproxy-own", bare: true, own: true, limit: time.Minute,
-			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
-		{name: "keyproxy", bare: true, limit: time.Minute,
-			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
+		{name: "keyproxy-own", bare: true, own: true, limit: time.Minute, inputs: keyed},
+		{name: "keyproxy", bare: true, limit: time.Minute, inputs: keyed},
 	}
 }
 
@@ -219,22 +220,26 @@ func (r scenario) enter(t *testing.T, k *kit, list []Attack, where column, contr
 	if list[0].ID == "disk" {
 		s.Inputs["min-free-disk"] = leaving(t, s.Workspace, 150<<20)
 	}
-	if r.machine {
-		s.runMachine(t, r.limit)
-		return s.world
-	}
 	if !control || !r.bare {
 		if control {
 			maps.Copy(s.Inputs, r.loose)
 			maps.Copy(s.Env, r.looseEnv)
 		}
-		s.run(t, r.limit)
+		if r.machine {
+			s.runMachine(t, r.limit)
+		} else {
+			s.run(t, r.limit)
+		}
 		if r.later {
 			s.stepLater(t)
 		}
 		return s.world
 	}
-	s.runBare(t, r.limit)
+	if r.machine && !r.later {
+		s.runMachine(t, r.limit)
+	} else {
+		s.runBare(t, r.limit)
+	}
 	return s.world
 }
 
@@ -250,21 +255,25 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	name := s.side + "-step"
 	args := append([]string{"run", "--name", name, "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, s.limits()...)
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
-	env := s.environ(t)
-	key := canaries()["the provider's key"]
-	env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"] = key, "http://provider.redteam.test"
-	for name, value := range env {
-		if !strings.Contains(name, "-") { // not for a shell
-			args, environ = append(args, "-e", name), append(environ, name+"="+value)
-		}
+	for name, value := range s.bareEnviron(t) {
+		args, environ = append(args, "-e", name), append(environ, name+"="+value)
 	}
-	args = append(append(args, s.mounts()...), s.kit.image, "-c", s.bareScript(), "sh", "--token="+key)
-	s.await(t, "control", name, args, environ, limit)
+	args = append(append(args, s.mounts()...), s.kit.image)
+	s.await(t, "control", name, append(args, s.bareScript()[1:]...), environ, limit)
 }
 
-// bareScript is that of a shell that starts the agent.
-func (s *stage) bareScript() string {
-	return `for i in $(seq ` + fmt.Sprint(len(s.Orders)) + `); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`
+// bareEnviron is what a shell has that holds all secrets.
+func (s *stage) bareEnviron(t *testing.T) map[string]string {
+	t.Helper()
+	env := s.environ(t)
+	env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"] = canaries()["the provider's key"], "http://provider.redteam.test"
+	maps.DeleteFunc(env, func(name, _ string) bool { return strings.Contains(name, "-") }) // not for a shell
+	return env
+}
+
+// bareScript is a shell that starts the agent.
+func (s *stage) bareScript() []string {
+	return []string{"/bin/sh", "-c", `for i in $(seq ` + fmt.Sprint(len(s.Orders)) + `); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`, "sh", "--token=" + canaries()["the provider's key"]}
 }
 
 // stepLater is a step behind ours, as root and not in the sandbox.
