@@ -8,7 +8,7 @@ func fileAttacks() []Attack {
 		{ID: "event-second", In: "inside", Defense: defenseLandlock, Tries: "read the event below /github/runner_temp", Script: `cat /github/runner_temp/_github_workflow/event.json`},
 		{ID: "event-write", In: "inside", Defense: defenseLandlock, Tries: "change the event", Script: `echo RT_$RT_ID >>/github/workflow/event.json`, Seen: []sign{changed}},
 		{ID: "temp-read", In: "inside", Defense: defenseLandlock, Tries: "read what other steps left in RUNNER_TEMP", Script: `cat /github/runner_temp/*.txt`},
-		{ID: "temp-list", In: "inside", Defense: defenseLandlock, Tries: "list RUNNER_TEMP", Script: `ls /github/runner_temp | grep -q .`},
+		{ID: "temp-list", In: "inside", Defense: defenseLandlock, Tries: "list RUNNER_TEMP", Script: `ls /github/runner_temp | grep -q other-step`},
 		{ID: "temp-write", In: "inside", Defense: defenseLandlock, Tries: "leave a file in RUNNER_TEMP for a later step", Script: `echo RT_$RT_ID >/github/runner_temp/$RT_ID`, Seen: []sign{strayed}},
 		{ID: "home-read", In: "inside", Defense: defenseLandlock, Tries: "read /github/home/.netrc", Script: `cat /github/home/.netrc`},
 		{ID: "home-write", In: "inside", Defense: defenseLandlock, Tries: "leave /github/home/.gitconfig for later steps", Script: `echo "# RT_$RT_ID" >/github/home/.gitconfig-$RT_ID`, Seen: []sign{strayed}},

@@ -36,10 +36,6 @@ func machineAttacks() []Attack {
 		a.Known, a.KnownIn = why, []column{withoutNamespaces}
 		return a
 	}
-	known := func(why string, a Attack) Attack {
-		a.Known = why
-		return a
-	}
 	// What is written may be gone with the run: only what is there afterwards counts.
 	write := func(id, tries, script string) Attack {
 		return host(id, tries, defenseLandlock, script+`; [ -n "$RT_CONTROL" ]`, strayed, changed)
@@ -91,7 +87,7 @@ func machineAttacks() []Attack {
 		host("credentials", "read the files in HOME, actions-runner, _temp and _actions that hold credentials", defenseLandlock, `cd `+runnerHome+` && cat `+strings.Join(credentialFiles, " ")),
 		host("search", "search HOME, /tmp, /opt, /run and /etc for secrets", defenseLandlock, `grep -rasE '[r]t-canary|[g]hs_redteam' `+runnerHome+` /tmp /var/tmp /opt /run /etc`),
 		host("list", "list HOME, and the runner's folders in it", defenseLandlock, `ls `+runnerHome+` `+runnerHome+`/work `+runnerHome+`/actions-runner | grep -q .`),
-		known(attributes, host("stat", "see which credentials there are", defenseLandlock, `[ -s `+runnerHome+`/.aws/credentials ]`)),
+		plain(attributes, host("stat", "see which credentials there are", defenseLandlock, `[ -s `+runnerHome+`/.aws/credentials ]`)),
 		plain(attributes, host("modes", "take the runner's files away by their modes", defenseNamespaces, `chmod 000 /github/file_commands/set_env_1; c=$?; chmod 644 /github/file_commands/set_env_1; exit $c`)),
 		host("private", "find the binary of ralph, and what else is in its folder", defenseLandlock, `cat /github/runner_temp/ralph-*/ralph >/dev/null || cat `+runnerHome+`/`+ownFile),
 		write("tools", "write to the hosted tool cache, which everybody may", `echo "# RT_$RT_ID" >>/opt/`+toolFile+`; mkdir /opt/hostedtoolcache/$RT_ID; true >/opt/hostedtoolcache/$RT_ID/redteam-$RT_ID`),
@@ -113,7 +109,7 @@ func machineAttacks() []Attack {
 
 		// The kernel. What is opened is not written to: nothing happens to the machine.
 		host("core-pattern", "have the kernel start a program when another crashes", defenseLandlock, `: >>/proc/sys/kernel/core_pattern`),
-		host("sysrq", "ask the kernel by sysrq", defenseLandlock, `[ -e /proc/sysrq-trigger ] || exit 77; true >>/proc/sysrq-trigger`),
+		host("sysrq", "ask the kernel by sysrq", defenseLandlock, `[ -e /proc/sysrq-trigger ] || { echo this kernel has no sysrq; exit 77; }; true >>/proc/sysrq-trigger`),
 		host("sys", "write to /sys, from where the kernel takes a program to start", defenseLandlock, `for f in /sys/kernel/uevent_helper /sys/kernel/mm/transparent_hugepage/enabled /sys/kernel/mm/ksm/run /sys/module/kernel/parameters/panic /sys/module/printk/parameters/time; do true >>$f && exit 0; done; exit 1`),
 		host("cgroup", "leave its cgroup, or have release_agent start a program", defenseLandlock, `for f in $(find /sys/fs/cgroup -name release_agent -o -name cgroup.procs -o -name cgroup.kill); do true >>$f && exit 0; done; exit 1`),
 		host("cgroup-own", "make a cgroup of its own", defenseLandlock, `for d in /sys/fs/cgroup /sys/fs/cgroup/*; do mkdir $d/redteam && rmdir $d/redteam && exit 0; done; exit 1`),

@@ -163,4 +163,9 @@ func (s *stage) runMachine(t *testing.T, limit time.Duration) {
 	script := fmt.Sprintf(machineScript, columns[withNamespaces], runnerHome)
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
 	s.await(t, "machine", name, append(args, os.Getenv("RALPH_E2E_IMAGE")+"-machine", "-c", script, "machine", columns[s.Where]), environ, limit)
+	for _, dir := range []string{s.Temp, filepath.Join(s.dir, "tmp"), filepath.Join(s.dir, "var-tmp"), filepath.Join(s.dir, "shm")} {
+		if left, err := filepath.Glob(filepath.Join(dir, "ralph*")); err != nil || len(left) > 0 && !s.Control {
+			t.Errorf("%s: the step and its post step left %q, %v", s.Name, left, err)
+		}
+	}
 }

@@ -177,7 +177,7 @@ func table(t *testing.T, rows map[string][]row) {
 	totals := [len(columns)]map[Result]int{{}, {}, {}}
 	some := strings.Contains(flag.Lookup("test.run").Value.String(), "/") // not all were asked for
 	for _, a := range attacks() {
-		defense, cells := a.Defense, [len(columns)]string{"–", "–", "–"}
+		defense, said, cells := a.Defense, "", [len(columns)]string{"–", "–", "–"}
 		for _, where := range a.columns() {
 			i := slices.IndexFunc(rows[a.ID], func(r row) bool { return r.Where == where })
 			r := row{Attack: a, Where: where, Result: NoProof, Why: "it was not run"}
@@ -189,9 +189,10 @@ func table(t *testing.T, rows map[string][]row) {
 			}
 			totals[where][r.Result]++
 			cells[where] = string(r.Result)
-			if r.Why != "" {
+			if r.Why != "" && r.Why != said {
 				cells[where] += ": " + cell(r.Why)
 			}
+			said = r.Why
 			if r.Result != Held {
 				defense = "(" + strings.Trim(defense, "()") + ")"
 			}

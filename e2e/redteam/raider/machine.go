@@ -113,7 +113,7 @@ func stay([]string) error {
 
 // ipc reads what others keep in shared memory or a queue, or, with a text, puts it there.
 func ipc(args []string) error {
-	const key, size, create = 0x5254, 4096, unix.IPC_CREAT | 0o600
+	const key, size, create = 0x6f7468, 4096, unix.IPC_CREAT | 0o600
 	text := rest(args, 1, "")
 	buf := make([]byte, size)
 	n := copy(buf[8:], text) // behind the type of a message
