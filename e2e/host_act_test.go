@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// onMachine is act on a look-alike of a runner, as its user and without containers for the
+// actOnMachine is act on a look-alike of a runner, as its user and without containers for the
 // jobs: with sudo, or without. The agent is a script of sh.
-func onMachine(t *testing.T, sudo bool, agent string) (*exec.Cmd, *logBuffer, *repository) {
+func actOnMachine(t *testing.T, sudo bool, agent string) (*exec.Cmd, *logBuffer, *repository) {
 	t.Helper()
 	files := maps.Clone(program)
 	files["agent.sh"] = agent
@@ -67,7 +67,7 @@ func TestHostWorkflow(t *testing.T) {
 	for _, sudo := range []bool{true, false} {
 		t.Run(fmt.Sprintf("sudo=%t", sudo), func(t *testing.T) {
 			t.Parallel()
-			cmd, log, r := onMachine(t, sudo, `cat >/dev/null
+			cmd, log, r := actOnMachine(t, sudo, `cat >/dev/null
 sudo -n id && echo became-root
 cat /home/runner/.npmrc /proc/[0-9]*/environ | tr '\0' '\n'
 printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+done)
@@ -95,7 +95,7 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 // post step; what there is of the work is published.
 func TestHostWorkflowCancelled(t *testing.T) {
 	t.Parallel()
-	cmd, log, r := onMachine(t, true, `cat >/dev/null
+	cmd, log, r := actOnMachine(t, true, `cat >/dev/null
 if [ -e one.txt ]; then echo two >two.txt; echo hangs; sleep 1000; fi
 echo one >one.txt; echo half done`)
 	ended := make(chan error, 1)
