@@ -108,7 +108,7 @@ e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (D
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
 	  $(GO) test -tags $(E2E_TAGS) -vet=off -count=1 -timeout $(E2E_TIMEOUT) -parallel 6 -run '$(E2E_RUN)' -skip '$(E2E_SKIP)' -v ./e2e
 
-redteam: ## every attack of docs/internals/redteam.md, for real, in the container (Debian, root)
+redteam: ## every attack of docs/internals/redteam.md, for real (Debian, root)
 	e2e/setup.sh
 	$(if $(BUILT),,docker build --target slim -t $(E2E_IMAGE)-slim .)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the end-to-end tests need and the machine lacks: a Docker
-# engine, the Dockerfile's base images, Gitea and act. Nothing is done twice;
-# what was built is kept in the cache. Written for Debian 12 and Ubuntu.
+# engine, the Dockerfile's base images, a look-alike of a runner, Gitea and act.
+# Nothing is done twice; what was built is kept in the cache. Written for Debian
+# 12 and Ubuntu.
 #
 # Where no registry can be reached, images of the same names are made from
 # debootstrap, this machine's Go, and npm's copy of Node's official binary.
@@ -135,6 +136,12 @@ base_images() {
   fi
 }
 
+# machine: what the tests on the runner itself run on; the engine keeps it.
+machine() {
+  timeout 600 docker build -q -t ralph-action:e2e-machine --build-arg "NODE_IMAGE=$(arg NODE_IMAGE)" - <e2e/machine.Dockerfile >/dev/null 2>"$work/build.log" ||
+    { cat "$work/build.log" >&2; die "the look-alike of a runner could not be made"; }
+}
+
 # gitea: its module, built; the folders it reads at run time beside it.
 gitea() {
   local out=$cache/gitea-$gitea_version src
@@ -165,6 +172,7 @@ act() {
 missing_packages
 start_docker
 base_images
+machine
 act
 gitea
 say "ready"

@@ -28,11 +28,43 @@ type Attack struct {
 	// held without a control that succeeded.
 	Always string
 	// Known says why an attack is not held off, as docs/security.md does, too: then
-	// it is not covered, and no failure.
-	Known string
+	// it is not covered, and no failure. KnownIn are the columns where; none: all.
+	Known   string
+	KnownIn []column
+	// Container says that it is about the container, and not tried on a machine.
+	Container bool
 	// Engine says what else refuses the attack where the control cannot do it
 	// either: then it is not shown.
 	Engine string
+}
+
+// column is where an attack is run: in the container, or on a look-alike of a runner
+// whose user may become root by sudo, so that there are namespaces, or may not.
+type column int
+
+const (
+	inContainer column = iota
+	withNamespaces
+	withoutNamespaces
+)
+
+var columns = [...]string{"container", "namespaces", "no namespaces"}
+
+// machineGroups are the scenarios on machines of the attacks that have one there.
+var machineGroups = map[string]string{
+	"machine": "machine", "inside": "machine", "open": "machine", "joined": "machine",
+	"keyproxy": "machine-keyproxy", "git": "machine-git",
+}
+
+// columns are where an attack is run.
+func (a Attack) columns() []column {
+	switch {
+	case a.In == "machine":
+		return []column{withNamespaces, withoutNamespaces}
+	case machineGroups[a.In] != "" && !a.Container:
+		return []column{inContainer, withNamespaces, withoutNamespaces}
+	}
+	return []column{inContainer}
 }
 
 // sign looks for one trace of success after the run; empty: there is none.
@@ -53,6 +85,7 @@ const (
 // row is a line of the table.
 type row struct {
 	Attack
+	Where  column
 	Result Result
 	Why    string // evidence, reason, or how it was shown to be an attack
 }
@@ -62,7 +95,7 @@ func attacks() []Attack {
 	var all []Attack
 	for _, list := range [][]Attack{
 		processAttacks(), privilegeAttacks(), fileAttacks(), runnerFileAttacks(), logAttacks(), linkAttacks(), leaverAttacks(), limitAttacks(),
-		networkAttacks(), proxyAttacks(), keyProxyAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), pageAttacks(), saidAttacks(), nameAttacks(), loopAttacks(),
+		networkAttacks(), proxyAttacks(), keyProxyAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), pageAttacks(), saidAttacks(), nameAttacks(), loopAttacks(), machineAttacks(),
 	} {
 		all = append(all, list...)
 	}

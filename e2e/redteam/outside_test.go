@@ -17,25 +17,26 @@ import (
 // The world outside, as the canary plays it: a network namespace of its own with
 // nothing but a loopback device, on which all of these addresses lie.
 const (
-	evilIP     = "45.66.77.80" // nobody allows it
-	allowedIP  = "45.66.77.81" // allowed.redteam.test, an allowed host
-	forgeIP    = "45.66.77.90"
-	providerIP = "45.66.77.91"
-	resolverIP = "45.66.77.53"
-	privateIP  = "10.66.77.1"
-	metadataIP = "169.254.169.254"
-	evilIPv6   = "2a0b:66:77::80"
-	forgeURL   = "http://forge.redteam.test"
+	evilIP       = "45.66.77.80" // nobody allows it
+	allowedIP    = "45.66.77.81" // allowed.redteam.test, an allowed host
+	forgeIP      = "45.66.77.90"
+	providerIP   = "45.66.77.91"
+	resolverIP   = "45.66.77.53"
+	privateIP    = "10.66.77.1"
+	metadataIP   = "169.254.169.254"
+	wireserverIP = "168.63.129.16"
+	evilIPv6     = "2a0b:66:77::80"
+	forgeURL     = "http://forge.redteam.test"
 )
 
 // openWorld starts the container that is the world outside.
 func (s *stage) openWorld(t *testing.T) {
 	t.Helper()
 	places := map[string]any{
-		"Addresses": []string{evilIP, allowedIP, forgeIP, providerIP, resolverIP, privateIP, metadataIP, evilIPv6},
+		"Addresses": []string{evilIP, allowedIP, forgeIP, providerIP, resolverIP, privateIP, metadataIP, wireserverIP, evilIPv6},
 		"TCP": []string{
 			evilIP + ":80", evilIP + ":443", evilIP + ":53", evilIP + ":22", evilIP + ":8080", evilIP + ":8081", evilIP + ":8082", evilIP + ":8083", allowedIP + ":80", allowedIP + ":443", allowedIP + ":22", allowedIP + ":6379",
-			providerIP + ":80", privateIP + ":80", metadataIP + ":80", "[" + evilIPv6 + "]:80", "127.0.0.1:6379", "[::1]:6380", "127.0.0.53:53", "127.0.0.1:53",
+			providerIP + ":80", privateIP + ":80", metadataIP + ":80", wireserverIP + ":80", wireserverIP + ":32526", "[" + evilIPv6 + "]:80", "127.0.0.1:6379", "[::1]:6380", "127.0.0.53:53", "127.0.0.1:53",
 		},
 		"UDP":      []string{evilIP + ":53", evilIP + ":9999", "127.0.0.1:9999", "[" + evilIPv6 + "]:9999"},
 		"DNS":      []string{resolverIP + ":53"},
@@ -48,6 +49,13 @@ func (s *stage) openWorld(t *testing.T) {
 		},
 		"Forward":  map[string]string{forgeIP + ":80": "/rt/forge.sock"},
 		"Contacts": "/rt/contacts.jsonl", "Ready": "/rt/ready", "Settle": "/rt/settle.sock",
+	}
+	if s.scenario.machine {
+		paths := places["Unix"].([]string)
+		for file := range sockets {
+			paths = append(paths, "/rt/"+file)
+		}
+		places["Unix"] = paths
 	}
 	data, err := json.Marshal(places)
 	if err != nil {

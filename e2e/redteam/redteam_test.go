@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,15 +18,27 @@ import (
 func TestRedteam(t *testing.T) {
 	k := newKit(t)
 	var mu sync.Mutex
-	rows := map[string]row{}
+	rows := map[string][]row{}
 	defer func() { table(t, rows) }()
 	t.Run("scenarios", func(t *testing.T) {
 		for _, r := range scenarios() {
 			var list []Attack
 			for _, a := range attacks() {
-				if a.In == r.name {
+				if a.In == r.name || machineGroups[a.In] == r.name && !a.Container {
 					list = append(list, a)
 				}
+			}
+			if r.machine {
+				t.Run(r.name, func(t *testing.T) {
+					t.Parallel()
+					all := onMachines(t, k, r, list)
+					mu.Lock()
+					defer mu.Unlock()
+					for _, row := range all {
+						rows[row.ID] = append(rows[row.ID], row)
+					}
+				})
+				continue
 			}
 			groups := [][]Attack{list}
 			if r.own {
@@ -44,13 +57,13 @@ func TestRedteam(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					t.Parallel()
-					sandboxed, control := r.enter(t, k, group, false), r.enter(t, k, group, true)
+					sandboxed, control := r.enter(t, k, group, inContainer, false), r.enter(t, k, group, inContainer, true)
 					keep(t, sandboxed, control)
 					t.Logf("%d attacks, %s and %s", len(group), sandboxed.Took, control.Took)
 					mu.Lock()
 					defer mu.Unlock()
 					for _, a := range group {
-						rows[a.ID] = judge(a, sandboxed, control)
+						rows[a.ID] = append(rows[a.ID], judge(a, sandboxed, control))
 					}
 				})
 			}
@@ -58,17 +71,43 @@ func TestRedteam(t *testing.T) {
 	})
 }
 
+// onMachines runs the attacks on three look-alike machines: with namespaces, without,
+// and, where sudo is to be had, without a sandbox.
+func onMachines(t *testing.T, k *kit, r scenario, list []Attack) []row {
+	t.Helper()
+	var control *world
+	var worlds [len(columns)]*world
+	var running sync.WaitGroup // no tests of their own: what they leave is looked at when all have ended
+	running.Go(func() { control = r.enter(t, k, list, withNamespaces, true) })
+	for _, where := range []column{withNamespaces, withoutNamespaces} {
+		running.Go(func() { worlds[where] = r.enter(t, k, list, where, false) })
+	}
+	running.Wait()
+	var all []row
+	for _, where := range []column{withNamespaces, withoutNamespaces} {
+		if worlds[where] == nil || control == nil {
+			continue
+		}
+		keep(t, worlds[where], control)
+		t.Logf("%s: %d attacks, %s and %s", columns[where], len(list), worlds[where].Took, control.Took)
+		for _, a := range list {
+			all = append(all, judge(a, worlds[where], control))
+		}
+	}
+	return all
+}
+
 // notStarted is the exit code of docker run for an error of the engine's own.
 const notStarted = 125
 
 // judge says what became of an attack.
 func judge(a Attack, sandboxed, control *world) row {
-	r := row{Attack: a, Result: Held}
+	r := row{Attack: a, Where: sandboxed.Where, Result: Held}
 	got, why, ran := success(a, sandboxed)
 	reached, _, _ := success(a, control)
 	deed := control.Deeds[a.ID]
 	switch {
-	case got && a.Known != "":
+	case got && a.Known != "" && (a.KnownIn == nil || slices.Contains(a.KnownIn, r.Where)):
 		r.Result, r.Why = Missing, a.Known
 	case got:
 		r.Result, r.Why = Open, why
@@ -130,36 +169,46 @@ func lastLine(s string) string {
 	return s
 }
 
-// table prints the result and keeps it as redteam.md.
-func table(t *testing.T, rows map[string]row) {
+// table prints the results, a column for each place, and keeps them as redteam.md.
+func table(t *testing.T, rows map[string][]row) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| Attack | What held it | Result |\n| --- | --- | --- |\n")
-	totals := map[Result]int{}
+	b.WriteString("| Attack | What held it | " + strings.Join(columns[:], " | ") + " |\n| --- | --- |" + strings.Repeat(" --- |", len(columns)) + "\n")
+	totals := [len(columns)]map[Result]int{{}, {}, {}}
 	some := strings.Contains(flag.Lookup("test.run").Value.String(), "/") // not all were asked for
 	for _, a := range attacks() {
-		r, ok := rows[a.ID]
-		if !ok && some {
+		defense, said, cells := a.Defense, "", [len(columns)]string{"–", "–", "–"}
+		for _, where := range a.columns() {
+			i := slices.IndexFunc(rows[a.ID], func(r row) bool { return r.Where == where })
+			r := row{Attack: a, Where: where, Result: NoProof, Why: "it was not run"}
+			switch {
+			case i >= 0:
+				r = rows[a.ID][i]
+			case some:
+				continue
+			}
+			totals[where][r.Result]++
+			cells[where] = string(r.Result)
+			if r.Why != "" && r.Why != said {
+				cells[where] += ": " + cell(r.Why)
+			}
+			said = r.Why
+			if r.Result != Held {
+				defense = "(" + strings.Trim(defense, "()") + ")"
+			}
+			if r.Result == Open || r.Result == NoProof {
+				t.Errorf("%s (%s), %s: %s: %s", a.ID, a.Tries, columns[where], r.Result, r.Why)
+			}
+		}
+		if some && len(rows[a.ID]) == 0 {
 			continue
 		}
-		if !ok {
-			r = row{Attack: a, Result: NoProof, Why: "it was not run"}
-		}
-		totals[r.Result]++
-		defense := a.Defense
-		if r.Result != Held {
-			defense = "(" + defense + ")"
-		}
-		result := string(r.Result)
-		if r.Why != "" {
-			result += ": " + r.Why
-		}
-		fmt.Fprintf(&b, "| `%s` %s | %s | %s |\n", a.ID, cell(a.Tries), cell(defense), cell(result))
-		if r.Result == Open || r.Result == NoProof {
-			t.Errorf("%s (%s): %s: %s", a.ID, a.Tries, r.Result, r.Why)
-		}
+		fmt.Fprintf(&b, "| `%s` %s | %s | %s |\n", a.ID, cell(a.Tries), cell(defense), strings.Join(cells[:], " | "))
 	}
-	fmt.Fprintf(&b, "\n%d attacks: %d held / %d open / %d no proof / %d not shown / %d not covered\n", totals[Held]+totals[Open]+totals[NoProof]+totals[NotShown]+totals[Missing], totals[Held], totals[Open], totals[NoProof], totals[NotShown], totals[Missing])
+	for where, name := range columns {
+		n := totals[where]
+		fmt.Fprintf(&b, "\n%s: %d attacks: %d held / %d open / %d no proof / %d not shown / %d not covered\n", name, n[Held]+n[Open]+n[NoProof]+n[NotShown]+n[Missing], n[Held], n[Open], n[NoProof], n[NotShown], n[Missing])
+	}
 	fmt.Println(b.String())
 	dir := os.Getenv("RALPH_REDTEAM_DIR")
 	if dir == "" {

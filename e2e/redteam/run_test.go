@@ -22,14 +22,18 @@ func (s *stage) mounts() []string {
 	if s.scenario.joined {
 		folders = []string{filepath.Dir(s.Workspace) + ":/github"}
 	}
-	for _, m := range append(folders, append([]string{
-		filepath.Join(s.Net, "docker.sock") + ":/var/run/docker.sock", s.kit.dir + ":/opt/redteam:ro", filepath.Join(s.Net, "resolv.conf") + ":/etc/resolv.conf:ro", filepath.Join(s.Net, "hosts") + ":/etc/hosts:ro",
-		filepath.Join(s.Net, "other.sock") + ":/run/other.sock", filepath.Join(s.Net, "datagram.sock") + ":/run/datagram.sock",
-		filepath.Join(s.Net, "orders.json") + ":/opt/orders.json:ro",
-	}, s.Mounts...)...) {
+	for _, m := range append(folders, s.attackerMounts()...) {
 		args = append(args, "-v", m)
 	}
 	return args
+}
+
+func (s *stage) attackerMounts() []string {
+	return []string{
+		filepath.Join(s.Net, "docker.sock") + ":/var/run/docker.sock", s.kit.dir + ":/opt/redteam:ro", filepath.Join(s.Net, "resolv.conf") + ":/etc/resolv.conf:ro", filepath.Join(s.Net, "hosts") + ":/etc/hosts:ro",
+		filepath.Join(s.Net, "other.sock") + ":/run/other.sock", filepath.Join(s.Net, "datagram.sock") + ":/run/datagram.sock",
+		filepath.Join(s.Net, "orders.json") + ":/opt/orders.json:ro",
+	}
 }
 
 // limits keep an attack from harming the machine the tests run on.
@@ -125,5 +129,8 @@ func (s *stage) gather(t *testing.T) {
 		}
 	}
 	s.Left = processes("redteam-")
+	if text, err := os.ReadFile(filepath.Join(s.Net, "left")); err == nil { // a machine's, before it went down
+		s.Left = strings.Split(string(text), "\n")
+	}
 	s.GitLeft = s.leftInGit()
 }

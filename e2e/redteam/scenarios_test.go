@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,6 +33,7 @@ type scenario struct {
 	limit    time.Duration
 	engine   []string // what the engine is told, the control's and the other's
 	joined   bool     // the runner's folders and the workspace lie in one mount
+	machine  bool     // on a look-alike of a runner, see lookalike_test.go
 }
 
 // personal is a token that may change workflows.
@@ -78,16 +80,22 @@ func scenarios() []scenario {
 		maps.Copy(all, more)
 		return all
 	}
+	keyed := map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}
 	hosts := "allowed.redteam.test, metadata.redteam.test, *.wild.redteam.test, *.wild.redteam.test:6379, *.wild.redteam.test:6380"
 	// An engine that refuses nothing itself, so that what refuses is a defense of ours.
 	// What has to be held off is root's here, and harmless all the same.
 	open := []string{"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--security-opt", "systempaths=unconfined", "--device", "/dev/kmsg"}
+	// Nearly --privileged, which an engine that lacks a capability itself cannot give.
+	machine := append(slices.Clone(open), "--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE")
 	for _, capability := range []string{"SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "SYS_BOOT", "SYS_NICE", "SYSLOG", "DAC_READ_SEARCH"} {
 		open = append(open, "--cap-add", capability)
 	}
 	return []scenario{
 		{name: "open", bare: true, limit: time.Minute, inputs: text, engine: open},
 		{name: "joined", bare: true, limit: time.Minute, inputs: text, joined: true},
+		{name: "machine", machine: true, bare: true, engine: machine, limit: 5 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
+		{name: "machine-keyproxy", machine: true, bare: true, engine: machine, limit: time.Minute, inputs: keyed},
+		{name: "machine-git", machine: true, bare: true, serial: true, later: true, engine: machine, limit: 3 * time.Minute, inputs: text},
 		{name: "inside", bare: true, limit: 3 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "log", bare: true, speak: true, limit: time.Minute, inputs: text},
 		{name: "modes", bare: true, own: true, limit: time.Minute, inputs: text},
@@ -113,10 +121,8 @@ func scenarios() []scenario {
 			inputs: map[string]string{"mode": "tasks", "prompt-file": "", "agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"},
 			loose:  map[string]string{"skip-review": "true"}},
 		{name: "flood", bare: true, own: true, speak: true, limit: 90 * time.Second, inputs: text},
-		{name: "keyproxy-own", bare: true, own: true, limit: time.Minute,
-			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
-		{name: "keyproxy", bare: true, limit: time.Minute,
-			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
+		{name: "keyproxy-own", bare: true, own: true, limit: time.Minute, inputs: keyed},
+		{name: "keyproxy", bare: true, limit: time.Minute, inputs: keyed},
 	}
 }
 
@@ -197,13 +203,14 @@ func (r scenario) laterOrders(list []Attack, order func(Attack, string, string) 
 }
 
 // enter runs the attacks in the sandbox, or without it.
-func (r scenario) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
+func (r scenario) enter(t *testing.T, k *kit, list []Attack, where column, control bool) *world {
 	t.Helper()
 	name := r.name
 	if r.own {
 		name = list[0].ID
 	}
 	s := k.newStage(t, name, control, r)
+	s.Where = where
 	s.Orders = r.orders(list, s.world)
 	maps.Copy(s.Inputs, map[string]string{
 		"prompt-file": "TASK.md", "max-iterations": fmt.Sprint(len(s.Orders) + 1), "branch": "ralph/" + s.Name, "title": "Raid " + r.name,
@@ -218,13 +225,21 @@ func (r scenario) enter(t *testing.T, k *kit, list []Attack, control bool) *worl
 			maps.Copy(s.Inputs, r.loose)
 			maps.Copy(s.Env, r.looseEnv)
 		}
-		s.run(t, r.limit)
+		if r.machine {
+			s.runMachine(t, r.limit)
+		} else {
+			s.run(t, r.limit)
+		}
 		if r.later {
 			s.stepLater(t)
 		}
 		return s.world
 	}
-	s.runBare(t, r.limit)
+	if r.machine && !r.later {
+		s.runMachine(t, r.limit)
+	} else {
+		s.runBare(t, r.limit)
+	}
 	return s.world
 }
 
@@ -240,17 +255,25 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	name := s.side + "-step"
 	args := append([]string{"run", "--name", name, "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, s.limits()...)
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
-	env := s.environ(t)
-	key := canaries()["the provider's key"]
-	env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"] = key, "http://provider.redteam.test"
-	for name, value := range env {
-		if !strings.Contains(name, "-") { // not for a shell
-			args, environ = append(args, "-e", name), append(environ, name+"="+value)
-		}
+	for name, value := range s.bareEnviron(t) {
+		args, environ = append(args, "-e", name), append(environ, name+"="+value)
 	}
-	args = append(append(args, s.mounts()...), s.kit.image, "-c",
-		`for i in $(seq `+fmt.Sprint(len(s.Orders))+`); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`, "sh", "--token="+key)
-	s.await(t, "control", name, args, environ, limit)
+	args = append(append(args, s.mounts()...), s.kit.image)
+	s.await(t, "control", name, append(args, s.bareScript()[1:]...), environ, limit)
+}
+
+// bareEnviron is what a shell has that holds all secrets.
+func (s *stage) bareEnviron(t *testing.T) map[string]string {
+	t.Helper()
+	env := s.environ(t)
+	env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"] = canaries()["the provider's key"], "http://provider.redteam.test"
+	maps.DeleteFunc(env, func(name, _ string) bool { return strings.Contains(name, "-") }) // not for a shell
+	return env
+}
+
+// bareScript is a shell that starts the agent.
+func (s *stage) bareScript() []string {
+	return []string{"/bin/sh", "-c", `for i in $(seq ` + fmt.Sprint(len(s.Orders)) + `); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`, "sh", "--token=" + canaries()["the provider's key"]}
 }
 
 // stepLater is a step behind ours, as root and not in the sandbox.

@@ -48,6 +48,12 @@ func newKit(t *testing.T) *kit {
 			t.Fatalf("go build raider: %v\n%s", err, out)
 		}
 	}
+	k.takeBinary(t)
+	for _, name := range []string{"Runner.Worker", "other-step"} { // the name of a process is that of the link
+		if err := os.Symlink("raider", filepath.Join(k.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	writeFiles(t, k.dir, map[string]string{
 		// What a trap in git does when it is sprung: it says so where only somebody
 		// outside of the sandbox can.
@@ -72,6 +78,20 @@ func newKit(t *testing.T) *kit {
 	k.forge.AddToken(fakegithub.Token{Value: canaries()["the forge's token"], Rights: fakegithub.Workflow()})
 	k.forge.AddToken(fakegithub.Token{Value: personal, Login: "octo", Rights: fakegithub.Workflow()})
 	return k
+}
+
+// takeBinary copies ralph out of the image, for the look-alike machine.
+func (k *kit) takeBinary(t *testing.T) {
+	t.Helper()
+	id, err := docker("create", k.image)
+	if err == nil {
+		id = strings.TrimSpace(id)
+		defer docker("rm", id) //nolint:errcheck // nothing was started in it
+		id, err = docker("cp", id+":/usr/local/bin/ralph", filepath.Join(k.dir, "ralph"))
+	}
+	if err != nil {
+		t.Fatalf("the image's ralph: %v\n%s", err, id)
+	}
 }
 
 // ServeHTTP is the forge, with a memory.
@@ -103,7 +123,6 @@ type stage struct {
 	side     string // container that holds the network
 	Inputs   map[string]string
 	Env      map[string]string
-	Mounts   []string
 	Orders   [][]Order // by iteration
 	config   string    // .git/config as checkout left it
 }
@@ -131,10 +150,14 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r scenario) *sta
 	k.mu.Unlock()
 	root := sharedTempDir(t)
 	s := &stage{kit: k, scenario: r, dir: root, Inputs: map[string]string{}, Env: map[string]string{}, world: &world{
-		Control: control, Asked: r.engine != nil, Name: name, Workspace: filepath.Join(root, "work", "work"), Temp: filepath.Join(root, "_temp"), Net: filepath.Join(root, "net"),
+		Control: control, Asked: r.engine != nil && !r.machine, Name: name, Workspace: filepath.Join(root, "work", "work"), Temp: filepath.Join(root, "_temp"), Net: filepath.Join(root, "net"),
 		Deeds: map[string]Deed{}, Plants: map[string]Deed{}, Probes: map[string]Deed{}, Before: map[string]string{},
 	}}
 	s.Commands, s.Home, s.Workflow = filepath.Join(s.Temp, "_runner_file_commands"), filepath.Join(s.Temp, "_github_home"), filepath.Join(s.Temp, "_github_workflow")
+	s.Outside = []string{s.Temp, s.Home}
+	if r.machine {
+		s.onMachine()
+	}
 	if r.joined { // below the names that they have in the container
 		s.Workspace, s.Temp = filepath.Join(root, "github", "workspace"), filepath.Join(root, "github", "runner_temp")
 		s.Commands, s.Home, s.Workflow = filepath.Join(root, "github", "file_commands"), filepath.Join(root, "github", "home"), filepath.Join(root, "github", "workflow")
@@ -162,6 +185,9 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r scenario) *sta
 	for _, file := range commandFiles() {
 		writeFiles(t, s.Commands, map[string]string{file: ""})
 	}
+	if r.machine {
+		s.furnish(t)
+	}
 	s.checkOut(t)
 	for _, path := range []string{"event.json"} {
 		s.Before[filepath.Join(s.Workflow, path)] = readFile(t, filepath.Join(s.Workflow, path))
@@ -176,6 +202,9 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r scenario) *sta
 	s.GitBefore = map[string]string{"config": s.config}
 	s.Names = s.names()
 	giveToRunner(t, root)
+	if r.machine {
+		s.openFolders(t)
+	}
 	s.openWorld(t)
 	return s
 }
@@ -199,7 +228,11 @@ func (s *stage) checkOut(t *testing.T) {
 	git(t, ws, "config", "--local", "http."+forgeURL+"/.extraheader", header)
 	const name = "git-credentials-5e4f4bd2.config"
 	git(t, ws, "config", "--file", filepath.Join(s.Temp, name), "http."+forgeURL+"/.extraheader", header)
-	git(t, ws, "config", "--local", "includeIf.gitdir:/github/workspace/.git.path", "/github/runner_temp/"+name)
+	workspace, temp := "/github/workspace", "/github/runner_temp"
+	if s.scenario.machine {
+		workspace, temp = runnerPaths.Replace(workspace), runnerPaths.Replace(temp)
+	}
+	git(t, ws, "config", "--local", "includeIf.gitdir:"+workspace+"/.git.path", temp+"/"+name)
 	git(t, ws, "checkout", "-q", "--force", "-B", "main", "refs/remotes/origin/main")
 	s.config = readFile(t, filepath.Join(ws, ".git", "config"))
 }

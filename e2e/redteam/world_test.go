@@ -12,10 +12,13 @@ import (
 // forge got. It is filled by the runs, which need a container.
 type world struct {
 	Control bool
+	Where   column
 	Asked   bool   // the engine was asked for what it may refuse: see scenario.engine
 	Name    string // of the run; in every mark
 
 	Workspace, Temp, Home, Commands, Workflow, Net string // folders on this machine
+
+	Outside []string // folders of this machine in which nothing may be left, but for the workspace
 
 	Took      time.Duration
 	Code      int
@@ -64,6 +67,10 @@ func canaries() map[string]string {
 		"another step's home":         "rt-canary-home-66cc33dd",
 		"a secret of the step":        "rt-canary-stepsecret-ab12cd34",
 		"the provider's key":          "sk-ant-api03-rt-canary-provider-key-0011223344556677",
+		"the machine's credentials":   "rt-canary-machine-4e5f6a7b",
+		"the worker's environment":    "rt-canary-environ-8c9d0e1f",
+		"the worker's memory":         "rt-canary-heap-2a3b4c5d",
+		"another step's process":      "rt-canary-process-6e7f8a9b",
 		"the engine's answer":         "rt-canary-engine-socket",
 		"checkout's token, in base64": "eC1hY2Nlc3MtdG9rZW46Z2hzX3JlZHRlYW0wQ2FuYXJ5MUNhbmFyeTJDYW5hcnkzQ2FuYXJ5NA==",
 	}
@@ -131,14 +138,17 @@ func changed(w *world, a Attack) string {
 // bears the attack's name, or holds it.
 func strayed(w *world, a Attack) string {
 	found := ""
-	for _, dir := range []string{w.Temp, w.Home} {
+	for _, dir := range w.Outside {
 		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if path == w.Workspace {
+				return filepath.SkipDir
+			}
 			if err != nil || d.IsDir() || found != "" {
 				return nil
 			}
 			data, err := os.ReadFile(path)
 			if holds(path, "-"+a.ID) || holds(path, "/"+a.ID) || err == nil && holds(string(data), "RT_"+a.ID) {
-				found = "written: " + strings.TrimPrefix(path, filepath.Dir(w.Temp))
+				found = "written: " + strings.TrimPrefix(path, filepath.Dir(dir))
 			}
 			return nil
 		})

@@ -3,31 +3,15 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// findAgent goes up from this process to the battery that started it.
-func findAgent() (int, error) {
-	for p := os.Getppid(); p > 0; {
-		arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
-		if err != nil {
-			return 0, err
-		}
-		if strings.Contains(string(arguments), "\x00battery\x00") {
-			return p, nil
-		}
-		if p, err = parentOf(p); err != nil {
-			return 0, err
-		}
-	}
-	return 0, errors.New("no agent above")
-}
+// findAgent is the battery that started this process.
+func findAgent() (int, error) { return above("battery") }
 
 // speak tries a way to say or do something in the place of another process.
 func speak(args []string) error {

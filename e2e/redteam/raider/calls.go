@@ -43,10 +43,25 @@ func call(args []string) error {
 		"sethostname":    func() error { return unix.Sethostname([]byte("raided")) },
 		"caps":           capabilities,
 		"ioprio":         func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, -10) },
-		"tiocsti":        func() error { return unix.IoctlSetPointerInt(0, unix.TIOCSTI, 'x') },
-		"nproc":          func() error { return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 8000, Max: 8000}) }, // above that of the sandbox
-		"mountover":      mountOver,
-		"listener":       listener,
+		"tiocsti": func() error {
+			fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			return unix.IoctlSetPointerInt(fd, unix.TIOCSTI, ' ')
+		},
+		"fanotify": func() error {
+			fd, err := unix.FanotifyInit(unix.FAN_CLASS_NOTIF|unix.FAN_REPORT_FID|unix.FAN_CLOEXEC, unix.O_RDONLY)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			return unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN, unix.AT_FDCWD, "/github/runner_temp")
+		},
+		"nproc":     func() error { return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 20000, Max: 20000}) }, // above that of the sandbox
+		"mountover": mountOver,
+		"listener":  listener,
 		"inotify": func() error {
 			fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -18,23 +19,47 @@ import (
 )
 
 // pid reads a process number; "supervisor" is the process above this one that
-// belongs to the run, "agent" the one that started this.
+// belongs to the run, "host" the one above that, "agent" the one that started this.
+// Any other word is the name of a process of this machine.
 func pid(word string) (int, error) {
 	switch word {
 	case "supervisor":
 		return findSupervisor()
+	case "host":
+		return findHost()
 	case "agent":
 		return findAgent()
 	case "self":
 		return os.Getpid(), nil
 	}
-	return strconv.Atoi(word)
+	if p, err := strconv.Atoi(word); err == nil {
+		return p, nil
+	}
+	names, err := filepath.Glob("/proc/[0-9]*/comm")
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range names {
+		if name, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(name)) == word {
+			return strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return 0, fmt.Errorf("no process %q to be seen", word)
+}
+
+// number prints the number of a process.
+func number(args []string) error {
+	p, err := pid(rest(args, 0, "supervisor"))
+	if err == nil {
+		fmt.Println(p)
+	}
+	return err
 }
 
 // onProcess is a deed that is done to the process its argument names.
-func onProcess(otherwise string, deed func(p int) error) func([]string) error {
+func onProcess(deed func(p int) error) func([]string) error {
 	return func(args []string) error {
-		p, err := pid(rest(args, 0, otherwise))
+		p, err := pid(rest(args, 0, ""))
 		if err != nil {
 			return err
 		}
@@ -42,8 +67,12 @@ func onProcess(otherwise string, deed func(p int) error) func([]string) error {
 	}
 }
 
-// findSupervisor goes up from this process until the parent is process 1.
+// findSupervisor goes up from this process to the one that says it is the supervisor,
+// and without one until the parent is process 1.
 func findSupervisor() (int, error) {
+	if p, err := above("sandbox-init"); err == nil {
+		return p, nil
+	}
 	p := os.Getpid()
 	for range 50 {
 		parent, err := parentOf(p)
@@ -56,6 +85,37 @@ func findSupervisor() (int, error) {
 		p = parent
 	}
 	return 0, errors.New("no supervisor above")
+}
+
+// findHost is the process above the supervisor, and process 1 where that is not to be
+// seen; without a supervisor the one that started the agent.
+func findHost() (int, error) {
+	p, err := above("sandbox-init")
+	if err != nil {
+		p, err = findAgent()
+	}
+	if err != nil {
+		return 0, err
+	}
+	parent, err := parentOf(p)
+	return max(parent, 1), err
+}
+
+// above goes up from this process to one that has the word among its arguments.
+func above(word string) (int, error) {
+	for p := os.Getppid(); p > 0; {
+		arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
+		if err != nil {
+			return 0, err
+		}
+		if strings.Contains(string(arguments), "\x00"+word+"\x00") {
+			return p, nil
+		}
+		if p, err = parentOf(p); err != nil {
+			return 0, err
+		}
+	}
+	return 0, fmt.Errorf("no %s above", word)
 }
 
 func parentOf(pid int) (int, error) {
@@ -200,15 +260,6 @@ func limitOther(p int) error {
 // idleOther asks for the least of processor time for another process.
 func idleOther(p int) error {
 	return unix.SchedSetAttr(p, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
-}
-
-// above prints the number of the process at the top.
-func above([]string) error {
-	p, err := findSupervisor()
-	if err == nil {
-		fmt.Println(p)
-	}
-	return err
 }
 
 // survive makes processes that mean to outlive everything; they carry their name
