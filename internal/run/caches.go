@@ -42,6 +42,22 @@ func (p *plan) caches() []toolchain.Cache {
 	})
 }
 
+// cacheFolders are where those caches lie, without links.
+func (p *plan) cacheFolders() (dirs []string) {
+	for _, c := range p.caches() {
+		parts := c.Parts
+		if len(parts) == 0 {
+			parts = []string{""}
+		}
+		for _, part := range parts {
+			if real, err := filepath.EvalSymlinks(filepath.Join(c.Dir, part)); err == nil {
+				dirs = append(dirs, real)
+			}
+		}
+	}
+	return dirs
+}
+
 // lendCaches lets children use caches of this machine, and throws away what they write
 // there.
 func (s *sandboxed) lendCaches(ctx context.Context) {
@@ -72,6 +88,9 @@ func (s *sandboxed) lend(c toolchain.Cache, left *room) (variable, how string, e
 		}
 		return ""
 	}
+	if s.overlaid(c.Dir) {
+		return c.Use(c.Dir), "where it is", nil
+	}
 	if variable, ok := c.Read(passed); ok {
 		s.tools.Paths = append(s.tools.Paths, c.Dir)
 		return variable, "read where it is", nil
@@ -84,22 +103,32 @@ func (s *sandboxed) lend(c toolchain.Cache, left *room) (variable, how string, e
 		place, err := s.usableCache(c.Dir, filepath.Join(dir, "cache"), left)
 		return c.Use(place), "a copy", errors.Join(err, s.give(dir))
 	}
+	how = "a copy"
 	for _, part := range c.Parts {
 		to := filepath.Join(dir, part)
 		place, err := s.usableCache(filepath.Join(c.Dir, part), to, left)
 		if err == nil && place != to {
-			err = os.Symlink(place, to)
+			how, err = "where it is", os.Symlink(place, to)
 		}
 		if err != nil {
 			return "", "", err
 		}
 	}
-	return c.Use(dir), "a copy", s.give(dir)
+	return c.Use(dir), how, s.give(dir)
+}
+
+// overlaid reports whether what children write to a folder is thrown away.
+func (s *sandboxed) overlaid(dir string) bool {
+	real, err := filepath.EvalSymlinks(dir)
+	return err == nil && s.namespaces != nil && slices.Contains(s.namespaces.Caches(), real)
 }
 
 // usableCache returns the path at which children may read what the folder dir holds and
-// write what they like, without changing it: a copy at to.
+// write what they like, without changing it: dir in namespaces, else a copy at to.
 func (s *sandboxed) usableCache(dir, to string, left *room) (path string, err error) {
+	if s.overlaid(dir) {
+		return dir, nil
+	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", err

@@ -28,7 +28,7 @@ func (w *workspace) openNamespaces(ctx context.Context) (err error) {
 	if !w.onRunner() || !w.sandboxes() {
 		return nil
 	}
-	if w.namespaces, err = namespace.Start(ctx, namespace.Options{Hide: w.hidden()}); err != nil {
+	if w.namespaces, err = namespace.Start(ctx, namespace.Options{Hide: w.hidden(), Caches: w.cacheFolders()}); err != nil {
 		w.without = err.Error()
 		return w.checkWithout()
 	}

@@ -98,6 +98,9 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, s.sharedTemp()...)
+		if s.namespaces != nil {
+			open = append(open, s.namespaces.Caches()...)
+		}
 		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
 		policy.Hide(s.getenv("RUNNER_TEMP")) // the runner's command files, and credentials of checkout

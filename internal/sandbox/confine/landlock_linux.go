@@ -43,7 +43,7 @@ func Available() (abi int, reason string) {
 	if v < 2 {
 		return 0, fmt.Sprintf("Landlock ABI %d cannot allow moves between directories (kernel 5.19 can)", v)
 	}
-	return min(int(v), newestABI), ""
+	return int(v), ""
 }
 
 // FilesAvailable reports whether file access can be restricted; reason says why not.

@@ -1,5 +1,0 @@
-//go:build linux && landlock4
-
-package confine
-
-const newestABI = 4
