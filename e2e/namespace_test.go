@@ -56,6 +56,7 @@ var cappedOnce = sync.OnceValues(func() (string, error) {
 // machine starts ralph beside a process of another step, and says what is left of it.
 const machine = `
 echo a-shell-history >~/.bash_history
+mkdir -p ~/.npm/_cacache && echo fetched >~/.npm/_cacache/entry
 TOKEN=of-another-step sleep 1000 & export DECOY=$!
 echo $DECOY >/github/workspace/decoy
 node -e "const s = require('http').createServer((q, r) => r.end()).listen(0, '127.0.0.1', () => require('fs').writeFileSync('/github/workspace/port', '' + s.address().port))" &
@@ -71,6 +72,7 @@ wait $main
 code=$?
 left() { grep -laE 'sandbox-|agent.sh' /proc/[0-9]*/cmdline 2>/dev/null; }
 for i in $(seq 150); do [ -z "$(left)" ] && break; sleep 0.1; done
+echo "cache: $(cat ~/.npm/_cacache/*)"
 echo "left: [$(left)]" "[$(ls /var/tmp)]" "[$(diff /var/tmp/before /proc/self/mountinfo)]" "[$(ls -A /tmp)]"
 exit $code
 `
@@ -114,6 +116,7 @@ chmod 777 /agent.sh
 sudo -n true && echo "is root"
 unshare -U true && echo "has a user namespace"
 echo mine >/tmp/mine && cat /tmp/mine
+cd "$npm_config_cache/_cacache" && cat entry && echo poison >entry && echo more >more && echo "changes the cache: $(cat *)"; cd - >/dev/null
 cat >server.js <<'EOF'
 const http = require('http')
 const end = (text) => { console.log(text); process.exit(0) }
@@ -131,7 +134,7 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 	if got.Code != 0 || got.Outputs["status"] != "completed" {
 		t.Fatalf("exit code %d, status %q", got.Code, got.Outputs["status"])
 	}
-	wants(t, "the log", got.Log, "namespaces, no cgroup (", "first process: ralph sandbox-init", "mine", "own server answers", "outside: E", "left: [] [before] [] []")
+	wants(t, "the log", got.Log, "namespaces, no cgroup (", "first process: ralph sandbox-init", "mine", "changes the cache: poison", "cache: fetched\n", "own server answers", "outside: E", "left: [] [before] [] []")
 	for _, never := range []string{"of-another-step", "signals the decoy", "cmdline\n", "runner-credentials", "a-shell-history", ".credentials\n", "canary\n", "is root", "has a user namespace", "a server outside answers"} {
 		if strings.Contains(got.Log, never) {
 			t.Errorf("the log has %q", never)
