@@ -97,7 +97,8 @@ func TestHostBinary(t *testing.T) {
 		{name: "no download", commit: good, code: 2, says: "put it into the tool cache or give the input `binary`"},
 		{name: "given", commit: good, given: good, code: 7, says: started},
 		{name: "another is given", commit: good, given: bad, code: 2, says: "and this commit of the action wants"},
-		{name: "what is given is missing", commit: good, given: "/nowhere/ralph", code: 2, says: "binary: /nowhere/ralph does not exist"},
+		{name: "what is given is missing", commit: good, given: "/nowhere/ralph", code: 2, says: "binary: /nowhere/ralph is no file, or does not exist"},
+		{name: "what is given is a folder", commit: good, given: dir, code: 2, says: "is no file, or does not exist"},
 		{name: "given without a release", given: good, code: 7, says: "is started unchecked"},
 		{name: "no release, no Go", path: "/usr/bin:/bin", code: 2, says: "run actions/setup-go before this step"},
 	} {

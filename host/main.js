@@ -111,7 +111,7 @@ function released (rel, dir) {
 
 // given takes the binary that the workflow names.
 function given (file, rel, dir) {
-  if (!fs.existsSync(file)) throw new Refusal(`binary: ${file} does not exist.`)
+  if (!fs.statSync(file, { throwIfNoEntry: false })?.isFile()) throw new Refusal(`binary: ${file} is no file, or does not exist.`)
   const binary = path.join(dir, 'ralph')
   const sum = copy(file, binary)
   const want = rel?.binaries[slug()]
