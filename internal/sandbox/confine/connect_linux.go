@@ -141,7 +141,7 @@ func (g *Notifier) foreign(port uint16) (reason string, listens bool) {
 	switch {
 	case err != nil:
 		return "what listens on this machine cannot be read", false
-	case !own && isEnginePort(port):
+	case !own && (port == 2375 || port == 2376): // Docker, without TLS and with
 		return EngineRefused, true
 	case !own:
 		return "a server that was not started in the sandbox", true

@@ -17,6 +17,3 @@ func isEngine(socket string) bool {
 		return strings.HasPrefix(name, engine) && strings.HasSuffix(name, ".sock")
 	})
 }
-
-// isEnginePort reports whether a port of loopback is Docker's, without TLS or with.
-func isEnginePort(port uint16) bool { return port == 2375 || port == 2376 }

@@ -93,17 +93,17 @@ func pair() error {
 	return err
 }
 
+type rawAddress [unix.SizeofSockaddrUnix]byte
+
 // exchanged puts another socket, and another address, in the place of those that are
 // being connected. It reaches nothing that is told apart here: the test counts.
 func exchanged(s netSpec) error {
 	place := tcpSocket(unix.SOCK_CLOEXEC)
-	var address [unix.SizeofSockaddrUnix]byte
-	tcp := unix.RawSockaddrInet4{Family: unix.AF_INET, Port: s.Forbidden.Port()<<8 | s.Forbidden.Port()>>8, Addr: [4]byte{127, 0, 0, 1}}
-	path := unix.RawSockaddrUnix{Family: unix.AF_UNIX}
-	for i, c := range []byte(s.Outside) {
-		path.Path[i] = int8(c)
-	}
-	forms := [2][]byte{(*[unix.SizeofSockaddrInet4]byte)(unsafe.Pointer(&tcp))[:], (*[unix.SizeofSockaddrUnix]byte)(unsafe.Pointer(&path))[:]}
+	var address rawAddress
+	var forms [2]rawAddress
+	*(*unix.RawSockaddrInet4)(unsafe.Pointer(&forms[0])) = unix.RawSockaddrInet4{Family: unix.AF_INET, Port: s.Forbidden.Port()<<8 | s.Forbidden.Port()>>8, Addr: [4]byte{127, 0, 0, 1}}
+	*(*uint16)(unsafe.Pointer(&forms[1])) = unix.AF_UNIX
+	copy(forms[1][2:], s.Outside)
 	stop := make(chan struct{})
 	var wg, connects sync.WaitGroup
 	for range 2 {
@@ -119,7 +119,7 @@ func exchanged(s netSpec) error {
 					_ = unix.Close(fd)
 					fd, _ = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 				}
-				overwrite(address[:], forms[i%2])
+				overwrite(&address, &forms[i%2])
 				_ = unix.Dup3(fd, place, unix.O_CLOEXEC)
 				_ = unix.Close(fd)
 			}
@@ -128,7 +128,7 @@ func exchanged(s netSpec) error {
 	for range 4 {
 		connects.Go(func() {
 			for range 400 {
-				_ = rawConnect(place, uintptr(unsafe.Pointer(&address[0])), uintptr(len(address)))
+				_ = rawConnect(place, uintptr(unsafe.Pointer(&address)), uintptr(len(address)))
 			}
 		})
 	}
@@ -141,7 +141,7 @@ func exchanged(s netSpec) error {
 // overwrite is a race that is meant.
 //
 //go:norace
-func overwrite(to, from []byte) { copy(to, from) }
+func overwrite(to, from *rawAddress) { *to = *from }
 
 // TestOpenNetwork: an open network opens no unix sockets outside of the sandbox, where
 // others act for their user: Docker, systemd, D-Bus.
