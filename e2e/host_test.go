@@ -71,13 +71,20 @@ func TestHostBinary(t *testing.T) {
 	t.Parallel()
 	dir := sharedTempDir(t)
 	good, bad := filepath.Join(dir, "good"), filepath.Join(dir, "bad")
-	for path, text := range map[string]string{good: "#!/bin/sh\necho \"this is ralph $1, binary='$INPUT_BINARY'\"\nexit 7\n", bad: "#!/bin/sh\necho evil\n"} {
+	tools := filepath.Join(dir, "bin") // a go that sees what it is given
+	if err := os.Mkdir(tools, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		good: "#!/bin/sh\necho \"this is ralph $1, binary='$INPUT_BINARY$NODE_OPTIONS$LD_BIND_NOW' $INPUT_TOKEN $LD_LIBRARY_PATH\"\nexit 7\n",
+		bad:  "#!/bin/sh\necho evil\n", filepath.Join(tools, "go"): "#!/bin/sh\nenv | grep -q a-secret && exit 1\nexec cp '" + good + "' \"$5\"\n",
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	name := "/org/ralph-action/releases/download/v1.2.3/ralph_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
-	started := "this is ralph action, binary=''"
+	started := "this is ralph action, binary='' a-secret /the/lib"
 	for _, c := range []struct {
 		name   string
 		commit string // binary that release.json names; empty: no release
@@ -100,6 +107,7 @@ func TestHostBinary(t *testing.T) {
 		{name: "what is given is missing", commit: good, given: "/nowhere/ralph", code: 2, says: "binary: /nowhere/ralph is no file, or does not exist"},
 		{name: "what is given is a folder", commit: good, given: dir, code: 2, says: "is no file, or does not exist"},
 		{name: "given without a release", given: good, code: 7, says: "is started unchecked"},
+		{name: "no release", path: tools + ":/usr/bin:/bin", code: 7, says: started},
 		{name: "no release, no Go", path: "/usr/bin:/bin", code: 2, says: "run actions/setup-go before this step"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -128,6 +136,7 @@ func TestHostBinary(t *testing.T) {
 			env := []string{
 				"PATH=" + path, "RUNNER_TEMP=" + temp, "RUNNER_TOOL_CACHE=" + cache, "GITHUB_STATE=" + filepath.Join(temp, "state"),
 				"GITHUB_SERVER_URL=" + server.URL, "GITHUB_ACTION_REPOSITORY=org/ralph-action", "INPUT_BINARY=" + c.given,
+				"INPUT_TOKEN=a-secret", "NODE_OPTIONS=--no-warnings", "LD_BIND_NOW=1", "LD_LIBRARY_PATH=/the/lib",
 				"HTTPS_PROXY=http://127.0.0.1:9", // github.com is not asked
 			}
 			node, err := exec.LookPath("node")

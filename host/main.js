@@ -38,10 +38,11 @@ function release () {
 
 const sumOf = (bytes) => createHash('sha256').update(bytes).digest('hex')
 
-// copy writes the bytes of a file to another that only we can change, and returns their sum.
+// copy writes the bytes of a file to another that only we can change, and that the agent's user
+// can start as its hook, and returns their sum.
 function copy (from, to) {
   const bytes = fs.readFileSync(from)
-  fs.writeFileSync(to, bytes, { mode: 0o700, flag: 'wx', flush: true })
+  fs.writeFileSync(to, bytes, { mode: 0o755, flag: 'wx', flush: true })
   return sumOf(bytes)
 }
 
