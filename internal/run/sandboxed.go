@@ -142,9 +142,12 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 
 // sharedTemp are the temporary folders that programs have in their code. In a
 // container of ours, and in namespaces, nobody else has anything there, and it goes with
-// the run.
+// the run, as do changes of caches there.
 func (s *sandboxed) sharedTemp() []string {
-	if s.namespaces == nil && (os.Getpid() != 1 || s.identity.IsZero()) {
+	switch {
+	case s.namespaces != nil:
+		return append(namespace.Private(), s.namespaces.Caches()...)
+	case os.Getpid() != 1 || s.identity.IsZero():
 		return nil
 	}
 	return namespace.Private()
