@@ -51,6 +51,7 @@ demo: ## the whole pipeline on this machine, with Go and git only
 
 test: ## all tests but the long ones (Go and git only)
 	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 ./...
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 5m -tags landlock4 -run 'Policy|OtherProcesses|Tools|Describe' ./internal/sandbox/confine ./internal/sandbox/proc
 
 check: lint vet cross test ## lint, vet, cross-compile, all tests
 

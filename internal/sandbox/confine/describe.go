@@ -21,8 +21,8 @@ func describeFiles(w *Policy, who string) string {
 	case abi == 0:
 		return fmt.Sprintf("no file restrictions (%s), %s", reason, who)
 	case abi < 6:
-		if ok, _ := NetworkAvailable(); !ok { // else the filter keeps signals inside
-			return fmt.Sprintf("Landlock ABI %d without signal scope, %s, %d paths writable", abi, who, len(w.ReadWrite))
+		if ok, reason := NetworkAvailable(); !ok { // else the notifier keeps signals inside, whatever the network
+			return fmt.Sprintf("Landlock ABI %d, signals to its user's other processes open (%s), %s, %d paths writable", abi, reason, who, len(w.ReadWrite))
 		}
 	}
 	return fmt.Sprintf("Landlock ABI %d, %s, %d paths writable", abi, who, len(w.ReadWrite))

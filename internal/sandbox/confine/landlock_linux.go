@@ -34,8 +34,11 @@ func Available() (abi int, reason string) {
 	case v < 2:
 		return 0, fmt.Sprintf("Landlock ABI %d cannot allow moves between directories (kernel 5.19 can)", v)
 	}
-	return int(v), ""
+	return min(int(v), newestABI), ""
 }
+
+// scopeABI keeps signals inside; before it only the notifier does.
+const scopeABI = 6
 
 // handled are the rights a kernel of this ABI can refuse.
 func handled(abi int) uint64 {
@@ -57,7 +60,7 @@ func handled(abi int) uint64 {
 // itself, not the supervisor, and reaches no abstract socket from outside.
 func confine(w Policy, abi int) error {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(abi)}
-	if abi >= 6 {
+	if abi >= scopeABI {
 		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 	}
 	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), attrSize(abi), 0)
@@ -90,7 +93,7 @@ func confine(w Policy, abi int) error {
 func attrSize(abi int) uintptr {
 	var attr unix.LandlockRulesetAttr
 	switch {
-	case abi >= 6:
+	case abi >= scopeABI:
 		return unsafe.Offsetof(attr.Scoped) + unsafe.Sizeof(attr.Scoped)
 	case abi >= 4:
 		return unsafe.Offsetof(attr.Handled_access_net) + unsafe.Sizeof(attr.Handled_access_net)

@@ -102,7 +102,7 @@ func Behind(w Policy, fork func() error) (*Notifier, error) {
 		return nil
 	}
 	if w.Network == nil {
-		return behind(func() (*Notifier, error) { return askOthers(w.Strict) }, files, fork)
+		return behind(func() (*Notifier, error) { return askOthers(w.Strict, abi) }, files, fork)
 	}
 	d, err := openAllowed(*w.Network)
 	if err != nil {
@@ -150,9 +150,13 @@ func askNetwork(d *allowed) (*Notifier, error) {
 }
 
 // askOthers puts the filter of an open network on the calling thread. Where nobody can
-// be asked, the filter does what it can alone; where there is none, strict refuses.
-func askOthers(strict bool) (*Notifier, error) {
+// be asked, the filter does what it can alone. Strict refuses where there is none, and
+// where nothing else keeps signals inside.
+func askOthers(strict bool, abi int) (*Notifier, error) {
 	g, err := ask(asks{others: true}, &allowed{})
+	if err != nil && strict && abi < scopeABI {
+		return nil, fmt.Errorf("isolation is strict, but signals to other processes cannot be refused: Landlock ABI %d does not, and %s", abi, err)
+	}
 	if err != nil && architecture() != 0 {
 		_, err = installFilter(filter(architecture(), asks{}), 0)
 	}
