@@ -51,7 +51,7 @@ demo: ## the whole pipeline on this machine, with Go and git only
 
 test: ## all tests but the long ones (Go and git only)
 	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 ./...
-	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 5m -ldflags "-X github.com/org/ralph-action/internal/sandbox/confine.maxABI=4" -run 'Policy|OtherProcesses|Tools|Describe' ./internal/sandbox/confine ./internal/sandbox/proc
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 5m -tags landlock4 -run 'Policy|OtherProcesses|Tools|Describe' ./internal/sandbox/confine ./internal/sandbox/proc
 
 check: lint vet cross test ## lint, vet, cross-compile, all tests
 
@@ -108,7 +108,7 @@ e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (D
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
 	  $(GO) test -tags $(E2E_TAGS) -vet=off -count=1 -timeout $(E2E_TIMEOUT) -parallel 6 -run '$(E2E_RUN)' -skip '$(E2E_SKIP)' -v ./e2e
 
-redteam: ## every attack of docs/internals/redteam.md, for real (Debian, root)
+redteam: ## every attack of docs/internals/redteam.md, for real, in the container (Debian, root)
 	e2e/setup.sh
 	$(if $(BUILT),,docker build --target slim -t $(E2E_IMAGE)-slim .)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \

@@ -38,14 +38,14 @@ ENTRYPOINT ["/opt/runner/bin/Runner.Worker", "/machine"]
 	return name, nil
 })
 
-// cappedOnce is the program as on a kernel with Landlock ABI 5.
+// cappedOnce is the program as on a kernel with Landlock ABI 4.
 var cappedOnce = sync.OnceValues(func() (string, error) {
 	path, err := builtOnce()
 	if err != nil {
 		return "", err
 	}
-	path += "-abi5"
-	cmd := exec.Command("go", "build", "-ldflags", "-X github.com/org/ralph-action/internal/sandbox/confine.maxABI=5", "-o", path, "../cmd/ralph")
+	path += "-abi4"
+	cmd := exec.Command("go", "build", "-tags", "landlock4", "-o", path, "../cmd/ralph")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -164,21 +164,24 @@ func TestNamespacesMissing(t *testing.T) {
 		says            []string
 	}{
 		{"no sudo", "auto", builtOnce, noSudo, 0, []string{"no namespaces (sudo: a password is required)", "none: sudo: a password is required"}},
-		{"an older kernel", "strict", cappedOnce, onMachine(), 0, []string{"Landlock ABI 5", ", namespaces"}},
-		{"no sudo on an older kernel", "auto", cappedOnce, noSudo, 0, []string{"Landlock ABI 5", "no namespaces (sudo"}},
+		{"an older kernel", "strict", cappedOnce, onMachine(), 0, []string{"Landlock ABI 4", ", namespaces"}},
+		{"no sudo on an older kernel", "auto", cappedOnce, noSudo, 0, []string{"Landlock ABI 4", "no namespaces (sudo"}},
 		{"no sudo on an older kernel, strict", "strict", cappedOnce, noSudo, 2, []string{
-			"isolation: strict needs namespaces or Landlock ABI 6 on the runner itself", "There are no namespaces (sudo: a password is required), and Landlock has ABI 5"}},
+			"isolation: strict needs namespaces or Landlock ABI 6 on the runner itself", "There are no namespaces (sudo: a password is required), and Landlock has ABI 4"}},
 		{"no right to mount", "auto", builtOnce, []string{"--cap-add", "SYS_PTRACE"}, 0, []string{"no namespaces (unshare: operation not permitted)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			j := newMachine(t, c.binary, writes("file.txt", "text"))
+			j := newMachine(t, c.binary, "cat /opt/runner/.credentials\n"+writes("file.txt", "text"))
 			j.Inputs["isolation"] = c.isolation
 			got := j.startAt(t, c.options...).wait(t, hereLimit)
 			if got.Code != c.code {
 				t.Errorf("exit code %d, want %d", got.Code, c.code)
 			}
 			wants(t, "the log", got.Log, c.says...)
+			if strings.Contains(got.Log, "runner-credentials") {
+				t.Error("the agent read the credentials of the runner")
+			}
 		})
 	}
 }

@@ -98,12 +98,10 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, s.sharedTemp()...)
-		if s.namespaces != nil {
-			open = append(open, s.namespaces.Caches()...)
-		}
 		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
-		policy.Hide(s.getenv("RUNNER_TEMP")) // the runner's command files, and credentials of checkout
+		policy.Hide(s.getenv("RUNNER_TEMP"))  // the runner's command files, and credentials of checkout
+		policy.Hide(namespace.RunnerFolder()) // the runner's own credentials
 		if step := s.Before.Step; step != nil {
 			policy.Hide(step.Path())
 		}
@@ -152,9 +150,12 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 
 // sharedTemp are the temporary folders that programs have in their code. In a
 // container of ours, and in namespaces, nobody else has anything there, and it goes with
-// the run.
+// the run, as do changes of caches there.
 func (s *sandboxed) sharedTemp() []string {
-	if s.namespaces == nil && (os.Getpid() != 1 || s.identity.IsZero()) {
+	switch {
+	case s.namespaces != nil:
+		return append(namespace.Private(), s.namespaces.Caches()...)
+	case os.Getpid() != 1 || s.identity.IsZero():
 		return nil
 	}
 	return namespace.Private()

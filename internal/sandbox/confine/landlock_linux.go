@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,10 +19,6 @@ const (
 	abi2Rights  = unix.LANDLOCK_ACCESS_FS_REFER<<1 - 1
 )
 
-// maxABI caps what Available says. Only tests of older kernels set it, when they link:
-// go build -ldflags "-X …/confine.maxABI=5".
-var maxABI string
-
 // Available asks the kernel which Landlock it has. 0 means that no restriction can be
 // built here, and reason says why. ABI 1 counts as absent: it forbids every
 // move between directories, which no working tree survives.
@@ -36,14 +31,10 @@ func Available() (abi int, reason string) {
 		return 0, "Landlock is not enabled on this kernel"
 	case errno != 0:
 		return 0, "Landlock is refused here: " + errno.Error()
-	}
-	if most, err := strconv.Atoi(maxABI); err == nil {
-		v = min(v, uintptr(most))
-	}
-	if v < 2 {
+	case v < 2:
 		return 0, fmt.Sprintf("Landlock ABI %d cannot allow moves between directories (kernel 5.19 can)", v)
 	}
-	return int(v), ""
+	return min(int(v), newestABI), ""
 }
 
 // FilesAvailable reports whether file access can be restricted; reason says why not.

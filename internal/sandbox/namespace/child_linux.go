@@ -106,7 +106,7 @@ func child() error {
 	if !o.Execute {
 		return nil
 	}
-	return fmt.Errorf("sandbox-init: %w", syscall.Exec("/proc/self/exe", []string{"ralph", "sandbox-init"}, os.Environ()))
+	return fmt.Errorf("sandbox-init: %w", syscall.Exec("/proc/self/exe", []string{"ralph", "sandbox-init"}, o.Env))
 }
 
 // place is a mount to make.

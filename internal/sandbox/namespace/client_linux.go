@@ -179,7 +179,7 @@ func (n *Namespaces) Start(c Child, link *os.File, stderr io.Writer) (*Process, 
 
 // Kill ends the supervisor and all that it started.
 func (p *Process) Kill() error {
-	_, err := p.alive.Write([]byte("kill"))
+	_, err := p.alive.Write([]byte{0})
 	return err
 }
 
@@ -193,14 +193,14 @@ func (p *Process) Wait() error {
 	case <-time.After(time.Second):
 	}
 	switch {
-	case err != nil:
-		return err
-	case len(text) == 0:
-		return errors.New("the namespaces were lost")
 	case string(text) == ended:
 		return nil
+	case len(text) > 0:
+		return errors.New(string(text))
+	case err != nil:
+		return fmt.Errorf("the namespaces were lost: %w", err)
 	}
-	return errors.New(string(text))
+	return errors.New("the namespaces were lost")
 }
 
 const ended = "exit status 0"

@@ -286,6 +286,18 @@ func TestHelperKilled(t *testing.T) {
 	leavesNothing(t, name)
 }
 
+// A supervisor that hangs is killed on request: it is root's to kill.
+func TestHanging(t *testing.T) {
+	t.Parallel()
+	if !isRoot() {
+		return
+	}
+	out := &lockedBuffer{}
+	if err := newFolders(t).start(t, out, "hangs").Wait(); err == nil || out.String() != "run: signal: killed\n" {
+		t.Errorf("the run: %v, %q", err, out)
+	}
+}
+
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

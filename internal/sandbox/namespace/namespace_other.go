@@ -23,3 +23,6 @@ func (n *Namespaces) Caches() []string { return nil }
 
 // Close does nothing.
 func (n *Namespaces) Close() error { return nil }
+
+// RunnerFolder returns nothing.
+func RunnerFolder() string { return "" }

@@ -158,19 +158,12 @@ func (r *root) makeBase() (err error) {
 	return nil
 }
 
-// lock locks a folder of root's until the descriptor is closed.
+// lock locks a folder until the descriptor is closed.
 func lock(dir string) (fd int, err error) {
 	if fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
 		return -1, err
 	}
-	var st unix.Stat_t
-	if err = unix.Fstat(fd, &st); err == nil && st.Uid != 0 {
-		err = unix.EPERM
-	}
-	if err == nil {
-		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-	}
-	if err != nil {
+	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = unix.Close(fd)
 	}
 	return fd, err
@@ -188,6 +181,10 @@ func (r *root) takeUmask() error {
 	r.umask = int(mask)
 	return err
 }
+
+// RunnerFolder returns where the runner is installed that this process belongs to; empty if
+// it belongs to none.
+func RunnerFolder() string { return runnerFolder(os.Getpid()) }
 
 // runnerFolder is where the runner is installed that the process belongs to.
 func runnerFolder(pid int) string {
@@ -341,10 +338,11 @@ func (r *root) close() error {
 			errs = append(errs, errors.New("processes are left that do not die"))
 		}
 	}
+	errs = append(errs, r.cgroup.remove())
 	if r.base != "" {
 		errs = append(errs, os.RemoveAll(r.base))
 	}
-	return errors.Join(append(errs, r.cgroup.remove())...)
+	return errors.Join(errs...)
 }
 
 func wait(pid int) string {

@@ -1,0 +1,5 @@
+//go:build linux && landlock4
+
+package confine
+
+const newestABI = 4
