@@ -92,9 +92,9 @@ printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh`+
 }
 
 // The same, cancelled in its second turn: act, which cancels, kills node and starts the
-// post step; what there is of the work is published.
+// post step; what there is of the work is published. Beside other tests there might not be
+// time enough for that.
 func TestHostWorkflowCancelled(t *testing.T) {
-	t.Parallel()
 	cmd, log, r := actOnMachine(t, true, `cat >/dev/null
 if [ -e one.txt ]; then echo two >two.txt; echo hangs; sleep 1000; fi
 echo one >one.txt; echo half done`)
