@@ -43,7 +43,8 @@ func actOnMachine(t *testing.T, sudo bool, agent string) (*exec.Cmd, *logBuffer,
 		args = append(args, "-v", path+":"+path)
 	}
 	cmd.Args = append(append(args, os.Getenv("RALPH_E2E_IMAGE")+"-machine", "sh", "-c",
-		drop+`echo npm-credentials >/home/runner/.npmrc && chown runner /home/runner/.npmrc && exec setpriv --reuid=1001 --regid=1001 --init-groups env HOME=/home/runner DO_NOT_TRACK=1 act "$@"`, "sh"), cmd.Args[1:]...)
+		drop+`echo "127.0.1.1 $(hostname)" >>/etc/hosts # which sudo asks for
+echo npm-credentials >/home/runner/.npmrc && chown runner /home/runner/.npmrc && exec setpriv --reuid=1001 --regid=1001 --init-groups env HOME=/home/runner DO_NOT_TRACK=1 act "$@"`, "sh"), cmd.Args[1:]...)
 	if cmd.Path, err = exec.LookPath("docker"); err != nil {
 		t.Fatal(err)
 	}
