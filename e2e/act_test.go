@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,7 +174,10 @@ func runFor(cmd *exec.Cmd, d time.Duration) error {
 	}
 	stop := time.AfterFunc(d, func() { _ = cmd.Process.Signal(os.Interrupt) })
 	kill := time.AfterFunc(d+20*time.Second, func() { _ = cmd.Process.Kill() })
-	defer stop.Stop()
 	defer kill.Stop()
-	return cmd.Wait()
+	err := cmd.Wait()
+	if !stop.Stop() && err == nil {
+		err = fmt.Errorf("it ended only when it was interrupted, after %s", d)
+	}
+	return err
 }

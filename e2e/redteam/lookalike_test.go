@@ -67,6 +67,11 @@ func (s *stage) furnish(t *testing.T) {
 	opt := filepath.Join(s.dir, "opt")
 	keep(opt, map[string]string{toolFile: "#!/bin/sh\necho go\n"})
 	keep(s.Home, map[string]string{ownFile: readFile(t, "../../host/main.js"), ".bashrc": "\n", ".profile": "\n", "actions-runner/.env": "\n", "actions-runner/run.sh": "#!/bin/sh\n"})
+	worker := filepath.Join(s.Home, "actions-runner", "bin", "Runner.Worker")
+	writeFiles(t, filepath.Dir(worker), map[string]string{"Runner.Worker": readFile(t, filepath.Join(s.kit.dir, "raider"))})
+	if err := os.Chmod(worker, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, dir := range writable[1:] {
 		secret(filepath.Join(s.dir, dir), "other-step.txt")
 	}
@@ -104,7 +109,7 @@ ln -s %[2]s/work/_temp /github/runner_temp
 ln -s %[2]s/work/_temp/_runner_file_commands /github/file_commands
 ln -s %[2]s/work/_temp/_github_workflow /github/workflow
 ln -s %[2]s /github/home
-setpriv --reuid=1001 --regid=1001 --init-groups /opt/redteam/Runner.Worker worker </rt/job.json
+setpriv --reuid=1001 --regid=1001 --init-groups %[2]s/actions-runner/bin/Runner.Worker worker </rt/job.json
 code=$?
 for f in /proc/[0-9]*/cmdline; do tr '\0' ' ' <$f; echo; done >/rt/left 2>/dev/null
 exit $code

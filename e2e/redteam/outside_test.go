@@ -61,7 +61,7 @@ func (s *stage) openWorld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeFiles(t, s.Net, map[string]string{"places.json": string(data), "resolv.conf": "nameserver " + resolverIP + "\n", "hosts": "127.0.0.1 localhost\n::1 localhost\n"})
+	writeFiles(t, s.Net, map[string]string{"places.json": string(data), "resolv.conf": "nameserver " + resolverIP + "\n", "hosts": "127.0.0.1 localhost redteam\n::1 localhost\n"})
 	l, err := net.Listen("unix", filepath.Join(s.Net, "forge.sock"))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func (s *stage) openWorld(t *testing.T) {
 		_ = exec.Command("docker", "rm", "-f", s.side).Run()
 		server.Close()
 	})
-	if out, err := docker("run", "-d", "--rm", "--name", s.side, "--label", "ralph-e2e", "--network", "none", "--cap-add", "NET_ADMIN",
+	if out, err := docker("run", "-d", "--rm", "--name", s.side, "--label", "ralph-e2e", "--hostname", "redteam", "--network", "none", "--cap-add", "NET_ADMIN",
 		"--sysctl", "net.ipv4.tcp_fastopen=3", "--sysctl", "net.ipv6.conf.all.disable_ipv6=0", "--sysctl", "net.ipv4.ping_group_range=0 2147483647",
 		"-v", s.Net+":/rt", "-v", s.kit.dir+":/opt/redteam:ro", "--entrypoint", "/opt/redteam/raider", s.kit.image, "canary", "/rt/places.json"); err != nil {
 		t.Fatalf("the world outside does not start: %v\n%s", err, out)
