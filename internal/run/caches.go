@@ -69,7 +69,7 @@ func (s *sandboxed) lendCaches(ctx context.Context) {
 		}
 		variable, how, err := s.lend(c, left)
 		if err != nil {
-			s.rec.tell(fmt.Sprintf("The cache of %s in %s is not used: %v", c.Name, c.Dir, err))
+			s.rec.out.Say(fmt.Sprintf("The cache of %s in %s is not used: %v", c.Name, c.Dir, err))
 			continue
 		}
 		s.tools.Env = append(s.tools.Env, variable)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
+	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
 
 // checkHost looks at this machine as a runner that has the action on itself: what keeps
@@ -36,6 +37,7 @@ func (d *doctor) checkHost(ctx context.Context) {
 	}
 	d.checkToolCache()
 	d.checkToolchain()
+	d.checkCaches()
 	d.checkPath(ctx)
 }
 
@@ -82,6 +84,29 @@ func (d *doctor) checkToolchain() {
 		} else {
 			d.add(title, StatusWarn, fmt.Sprintf("%s: %s, so the agent does not get it", f.Dir, f.Closed), "")
 		}
+	}
+}
+
+// checkCaches lists the caches that a job would use.
+func (d *doctor) checkCaches() {
+	look := func(name string) (string, error) { return proc.LookPath(name, d.Environ) }
+	for _, c := range toolchain.Caches(nil, d.getenv, look) {
+		title := "cache: " + c.Name
+		if _, ok := c.Read(d.getenv); ok {
+			d.add(title, StatusOK, c.Dir+", read where it is", "")
+			continue
+		}
+		var size int64
+		var err error
+		for _, dir := range c.Folders() {
+			s, wrong := measure(realPath(dir), room{maxCacheBytes, maxCacheFiles})
+			size, err = size+s.bytes, cmp.Or(err, wrong)
+		}
+		if err != nil {
+			d.add(title, StatusWarn, fmt.Sprintf("%s: %v", c.Dir, err), "a job uses it only where the file system can share what files hold")
+			continue
+		}
+		d.add(title, StatusOK, fmt.Sprintf("%s, %d MB, copied", strings.Join(c.Folders(), " and "), size/1_000_000), "")
 	}
 }
 

@@ -57,6 +57,18 @@ var caches = []struct {
 	{Cache{Name: "composer", use: "COMPOSER_CACHE_DIR="}, []string{"composer"}, "COMPOSER_CACHE_DIR", ".cache/composer"},
 }
 
+// Folders are Dir, or its parts.
+func (c Cache) Folders() []string {
+	if len(c.Parts) == 0 {
+		return []string{c.Dir}
+	}
+	var all []string
+	for _, part := range c.Parts {
+		all = append(all, filepath.Join(c.Dir, part))
+	}
+	return all
+}
+
 // CacheNames are the names that a user can say.
 func CacheNames() []string {
 	var names []string
