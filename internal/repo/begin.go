@@ -32,8 +32,9 @@ type Start struct {
 	// rebased (Options.UpdateBase). HeadSHA is the result.
 	Updated bool
 	// Conflict is a file that branch and base both changed, for which reason the
-	// branch was not updated. Foreign text.
-	Conflict string
+	// branch was not updated. Foreign text. Unmerged is the base's commit, which the
+	// workspace has then.
+	Conflict, Unmerged string
 	// Messages are those of the branch's commits that the base does not have,
 	// newest first, at most 1,000 of at most 4 KiB: an earlier run's trailers.
 	// Foreign text. Cut reports whether there are more.

@@ -44,7 +44,7 @@ func (f *Folder) Archive(o ArchiveOptions) (Archived, error) {
 	}
 	label := slug(o.Label)
 	if label == "" && o.Label != "" {
-		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", quote(o.Label))
+		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", Quote(o.Label))
 	}
 	path, err := f.archive(list, cmp.Or(label, slug(list.BranchName), "tasks"), o)
 	if err != nil {

@@ -97,6 +97,7 @@ func Open(s *List, o Options) (*Backlog, error) {
 	}
 	b.compare()
 	b.advise()
+	b.readProgress()
 	take := b.folder.Lock
 	if !o.Local { // a pid of another container means nothing here, and the workspace is ours alone
 		take = b.folder.TakeOver
@@ -120,13 +121,13 @@ func Open(s *List, o Options) (*Backlog, error) {
 // readPrompt keeps what every iteration is told, and what is wanted, as they are
 // before the agent could edit them.
 func (s *List) readPrompt() error {
-	if prd, err := s.folder.PRD(); err == nil {
+	if prd, err := s.folder.Read(tasks.PRDName); err == nil {
 		s.prd = prd
 	}
 	if s.prompt != "" {
 		return nil
 	}
-	text, err := s.folder.Prompt()
+	text, err := s.folder.Read(tasks.PromptName)
 	s.prompt = text
 	switch name := s.folder.Path(tasks.PromptName); {
 	case errors.Is(err, fs.ErrNotExist):
