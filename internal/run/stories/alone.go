@@ -73,7 +73,7 @@ func (b *Backlog) moveNotes(now string) error {
 func (b *Backlog) readProgress() {
 	b.notes = b.o.Host.Git(1, "ls-files", "--", b.folder.Path("progress-*.txt")) != ""
 	b.progress, _ = b.folder.Read(tasks.ProgressName) // missing: it is written empty
-	if fork := strings.TrimSpace(b.o.Host.Git(200, "merge-base", "HEAD", b.base())); fork != "" {
+	if fork := b.fork(b.base()); fork != "" {
 		if text := b.o.Host.Git(1<<20, "show", fork+":./"+b.folder.Path(tasks.ProgressName)); text != "" {
 			b.progress = text
 		}
@@ -106,6 +106,11 @@ func added(was, now string) string {
 	return text
 }
 
+// fork is the newest commit that HEAD has in common with another; empty: none is known.
+func (b *Backlog) fork(other string) string {
+	return strings.TrimSpace(b.o.Host.Git(200, "merge-base", "HEAD", other))
+}
+
 // base is the newest commit of the base that git knows here.
 func (b *Backlog) base() string {
 	base := b.o.BaseSHA
@@ -126,9 +131,7 @@ const maxReopened = 3
 // reopen gives a story back because the base is not merged yet: the merge is an
 // iteration's work, and is reviewed like any other.
 func (b *Backlog) reopen() error {
-	if b.reopened++; b.reopened > maxReopened {
-		return &ralph.Refusal{Outcome: ralph.Stalled, Err: fmt.Errorf("every story is done, but after %d attempts %s is not merged into the branch", maxReopened, b.o.Base)}
-	}
+	b.reopened++
 	b.list = b.list.Reopen(b.rules, b.o.Conflict)
 	return b.write(b.list.Bytes())
 }
@@ -136,7 +139,7 @@ func (b *Backlog) reopen() error {
 // join takes the base's list for what counts of other stories, once the agent has merged the base.
 // It is asked of the agent's git, which may lie: what it gains is the list that people have.
 func (b *Backlog) join() {
-	if b.o.Conflict == "" || b.joined || strings.TrimSpace(b.o.Host.Git(200, "merge-base", "HEAD", b.o.Tip)) != b.o.Tip {
+	if b.o.Conflict == "" || b.joined || b.fork(b.o.Tip) != b.o.Tip {
 		return
 	}
 	data, err := b.o.Host.BaseFile(b.folder.Path(tasks.TasksName))

@@ -89,7 +89,11 @@ func (b *Backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		}
 		b.turn.between = said
 	}
-	if b.list.Done(b.rules) && b.unmerged() {
+	switch {
+	case !b.unmerged():
+	case b.reopened > maxReopened:
+		return ralph.Step{}, &ralph.Refusal{Outcome: ralph.Stalled, Err: fmt.Errorf("after %d attempts %s is not merged into the branch, and they conflict", maxReopened, b.o.Base)}
+	case b.list.Done(b.rules):
 		if err := b.reopen(); err != nil {
 			return ralph.Step{}, err
 		}

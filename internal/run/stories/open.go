@@ -91,6 +91,9 @@ func Open(s *List, o Options) (*Backlog, error) {
 	if err := b.killed(list); err != nil {
 		return nil, err
 	}
+	if o.Conflict != "" && b.fork(o.Tip) == "" {
+		return nil, fmt.Errorf("%s conflicts with the branch, and in this clone the agent cannot merge them, because it lacks the commit that they have in common: check out with fetch-depth: 0", o.Base)
+	}
 	b.list, b.seal = list, b.putBack
 	for _, s := range list.Stories {
 		b.earlier[s.ID] = s.Status == tasks.NeedsReview || s.Status == tasks.ChangesRequested
