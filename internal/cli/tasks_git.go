@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,11 @@ func (a *app) commitPaths(dir, message string, paths []string) (said string, err
 		return "", err
 	}
 	defer end()
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool { // gone, and git did not know it
+		_, missing := os.Lstat(filepath.Join(dir, path))
+		known, err := git("ls-files", "--", path)
+		return missing != nil && err == nil && known == ""
+	})
 	// What git does not know yet has to be added; the commit is of the paths only.
 	if _, err := git(append([]string{"add", "--"}, paths...)...); err != nil {
 		return "", err

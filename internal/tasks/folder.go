@@ -23,8 +23,7 @@ const (
 	TasksName    = "tasks.json"
 	ProgressName = "progress.txt"
 	PromptName   = "prompt.md"
-
-	notesPrefix, notesSuffix = "progress-", ".txt"
+	NotesPattern = "progress-*.txt" // notes of stories
 )
 
 // maxText bounds the other files, in bytes.
@@ -92,7 +91,7 @@ func (f *Folder) Read(name string) (string, error) {
 
 // NotesName is the file for the notes of a story that has a branch of its own, beside
 // progress.txt, to which every branch would append.
-func NotesName(story string) string { return notesPrefix + slug(story) + notesSuffix }
+func NotesName(story string) string { return strings.Replace(NotesPattern, "*", slug(story), 1) }
 
 // Write puts a whole file in the place of whatever has its name, and makes the
 // directory again when it is gone or something else has its name.

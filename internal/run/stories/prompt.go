@@ -19,7 +19,7 @@ func (b *Backlog) Ask(ask ralph.Ask) (ralph.Prompt, error) {
 	if back := append(append([]string(nil), ask.Settled.Problems...), b.turn.between...); len(back) > 0 {
 		parts = append(parts, "## What was put back\n\nThe task list was changed in ways that were not allowed. This was undone:\n\n- "+strings.Join(oneLines(back), "\n- "))
 	}
-	notes := b.folder.Path("progress-*.txt")
+	notes := b.folder.Path(tasks.NotesPattern)
 	switch {
 	case b.alone():
 		parts = append(parts, fmt.Sprintf("Other jobs work on other stories of the list at the same time, on branches of their own. Write your notes to `%s`, not to `%s`, and read the other `%s`, too.",
