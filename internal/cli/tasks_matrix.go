@@ -74,23 +74,28 @@ func (c *tasksMatrixCmd) branches(a *app, folder *tasks.Folder) (look func(strin
 	if shallow, err := git("rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
 		fmt.Fprintln(a.stderr, "ralph: the clone is shallow, so branches of stories are not seen: check out with fetch-depth: 0")
 	}
+	yes := func(args ...string) (bool, error) {
+		_, err := git(args...)
+		var failed *gitError
+		if errors.As(err, &failed) && failed.code == 1 {
+			return false, nil
+		}
+		return err == nil, err
+	}
 	return func(name string) (*matrix.Branch, error) {
 		ref := "refs/remotes/origin/" + name
-		if _, err := git("rev-parse", "--verify", "--quiet", ref); err != nil {
-			return nil, nil //nolint:nilerr,nilnil // there is none
+		if there, err := yes("rev-parse", "--verify", "--quiet", ref); !there || err != nil {
+			return nil, err
 		}
-		if _, err := git("merge-base", "--is-ancestor", ref, "HEAD"); err == nil {
-			return nil, nil //nolint:nilnil // it is merged
+		if merged, err := yes("merge-base", "--is-ancestor", ref, "HEAD"); merged || err != nil {
+			return nil, err
 		}
 		var b matrix.Branch
 		if text, err := git("cat-file", "blob", ref+":./"+folder.Path(tasks.TasksName)); err == nil {
 			b.List, _ = tasks.Read([]byte(text)) // one that cannot be read needs work
 		}
-		_, err := git("merge-tree", "--write-tree", "HEAD", ref)
-		var failed *gitError
-		if errors.As(err, &failed) && failed.code == 1 {
-			b.Conflicts, err = true, nil
-		}
+		clean, err := yes("merge-tree", "--write-tree", "HEAD", ref)
+		b.Conflicts = !clean
 		return &b, err
 	}, end, nil
 }

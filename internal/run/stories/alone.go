@@ -69,10 +69,8 @@ func (b *Backlog) moveNotes(now string) error {
 	return b.folder.Write(tasks.ProgressName, []byte(b.progress))
 }
 
-// readProgress keeps progress.txt as the branch found it in its base, else as it is.
+// readProgress keeps progress.txt as the branch found it in its base, if it was there.
 func (b *Backlog) readProgress() {
-	b.notes = b.o.Host.Git(1, "ls-files", "--", b.folder.Path(tasks.NotesPattern)) != ""
-	b.progress, _ = b.folder.Read(tasks.ProgressName) // missing: it is written empty
 	if fork := b.fork(b.base()); fork != "" {
 		if text := b.o.Host.Git(1<<20, "show", fork+":./"+b.folder.Path(tasks.ProgressName)); text != "" {
 			b.progress = text

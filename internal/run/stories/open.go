@@ -100,6 +100,8 @@ func Open(s *List, o Options) (*Backlog, error) {
 	}
 	b.compare()
 	b.advise()
+	b.notes = o.Host.Git(1, "ls-files", "--", b.folder.Path(tasks.NotesPattern)) != ""
+	b.progress, _ = b.folder.Read(tasks.ProgressName) // missing: it is written empty
 	b.readProgress()
 	take := b.folder.Lock
 	if !o.Local { // a pid of another container means nothing here, and the workspace is ours alone
