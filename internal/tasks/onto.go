@@ -62,9 +62,8 @@ func (l *List) Reopen(r Rules, feedback string) *List {
 }
 
 // take gives an object the members of another one, and leaves those as they are written
-// that say the same.
+// that say the same, or that the other one lacks.
 func (n *node) take(from *node) {
-	n.items = slices.DeleteFunc(n.items, func(it item) bool { return from.member(it.key) == nil })
 	for i := range from.items {
 		it := &from.items[i]
 		if old := n.member(it.key); old == nil || !old.equal(&it.value) {

@@ -25,7 +25,7 @@ func TestOnto(t *testing.T) {
 		{"a new story follows the one it follows", file(story("A", open), story("B", open), story("C", open)), file(story("A", open), story("B", waiting), story("D", open), story("C", open)),
 			file(story("A", open), story("B", waiting), story("D", open), story("C", open)), only},
 		{"more members, and fewer", file(story("A", open), story("B", open, `"x": 1`)), file(story("A", open), story("B", waiting, `"y": [2, 3]`)),
-			file(story("A", open), story("B", waiting, `"y": [2, 3]`)), only},
+			file(story("A", open), story("B", waiting, `"x": 1`, `"y": [2, 3]`)), only},
 		{"the other's list as a whole", file(story("A", approved), story("B", open), story("E", open)), file(story("A", open), story("B", waiting)),
 			file(story("A", approved), story("B", waiting), story("E", open)), only},
 	} {

@@ -154,4 +154,13 @@ func (b *Backlog) join() {
 	b.turn.snapshot = tasks.Take(b.list, b.rules)
 	b.turn.snapshot.Mode, b.turn.snapshot.Story = was.Mode, was.Story
 	b.readProgress()
+	// However the agent merged the file: it counts for the story of the iteration.
+	if data, err = b.folder.Tasks(); err != nil || was.Story.ID == "" {
+		return
+	}
+	if left, err := tasks.Read(data); err == nil {
+		if err := b.write(left.Onto(b.list, tasks.Rules{Only: was.Story.ID}).Bytes()); err != nil {
+			b.o.Host.Warn(err.Error())
+		}
+	}
 }
