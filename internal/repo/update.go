@@ -91,7 +91,7 @@ func (r *Repo) unmerged(ctx context.Context, head plumbing.Hash, conflict string
 	if err != nil {
 		return head, err
 	}
-	r.start.Conflict, r.start.Unmerged = conflict, base.String()
+	r.start.Conflict, r.start.Tip = conflict, base.String()
 	r.branch.Note("%s was not merged into the branch %s: both changed %q; the agent is told and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
 	return head, nil
 }

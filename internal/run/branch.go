@@ -409,7 +409,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 		b.rec.warn(n)
 	}
 	if start.Conflict != "" {
-		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it: commit what is not committed, then `git merge %s`.", start.Branch, start.Base, start.Conflict, start.Unmerged)
+		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it: commit what is not committed, then `git merge %s`.", start.Branch, start.Base, start.Conflict, start.Tip)
 	}
 	if b.cfg.Git.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
 		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)

@@ -1,11 +1,13 @@
 package stories
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
@@ -69,12 +71,16 @@ func (b *Backlog) moveNotes(now string) error {
 	return b.folder.Write(tasks.ProgressName, []byte(b.progress))
 }
 
-// readProgress keeps progress.txt as the branch found it in its base, if it was there.
+// readProgress keeps progress.txt as the branch found it in its base, if it was there and
+// is text.
 func (b *Backlog) readProgress() {
-	if fork := b.fork(b.base()); fork != "" {
-		if text := b.o.Host.Git(1<<20, "show", fork+":./"+b.folder.Path(tasks.ProgressName)); text != "" {
-			b.progress = text
-		}
+	const most = 1 << 20 // bytes
+	fork := cmp.Or(b.fork(b.o.Tip), b.fork(b.base()))
+	if fork == "" {
+		return
+	}
+	if text := b.o.Host.Git(most, "show", fork+":./"+b.folder.Path(tasks.ProgressName)); text != "" && len(text) < most && !strings.ContainsRune(text, utf8.RuneError) {
+		b.progress = text
 	}
 }
 

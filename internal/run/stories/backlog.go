@@ -233,7 +233,8 @@ type Options struct {
 	AgentCommits  bool   // the agent makes the commits
 	Base, BaseSHA string // of the branch, where it is published
 	// Conflict asks for the base to be merged into the branch, which ralph could not;
-	// empty: there is nothing to ask for. Tip is the commit to merge.
+	// empty: there is nothing to ask for. Tip is the base's newest commit, which git may
+	// lack here unless it is to be merged.
 	Conflict, Tip string
 	Host          Host
 }
