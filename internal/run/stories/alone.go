@@ -155,6 +155,7 @@ func (b *Backlog) join() {
 		return
 	}
 	b.joined, b.behind = true, false
+	b.began[b.turn.snapshot.Story.ID] = b.o.Tip // the review is of what the branch changes now
 	b.list = b.list.Onto(base, b.rules)
 	was := b.turn.snapshot
 	b.turn.snapshot = tasks.Take(b.list, b.rules)
