@@ -115,13 +115,14 @@ var packages = map[string]struct {
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
+	"cli/matrix":      {[]string{"ralph", "tasks"}, "which stories get a job of their own; pure"},
 	"cli/build":       {nil, "what a binary knows of itself"},
 	"cli/resume":      {[]string{"config", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
 	"cli/opening":     {[]string{"agent", "agent/catalog", "agent/claude", "config", "ralph", "run", "run/rundir"}, "what is unsafe or left aside, before a run"},
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/opening", "cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks", "cli/matrix",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

@@ -196,7 +196,11 @@ func TestDocumentedWorkflows(t *testing.T) {
 			used := 0
 			for _, job := range w.Jobs {
 				for _, step := range job.Steps {
-					if uses, _, _ := strings.Cut(step.Uses, "@"); uses != "org/ralph-action" && uses != "org/ralph-action/host" && !strings.HasPrefix(uses, "docker://") {
+					uses, _, _ := strings.Cut(step.Uses, "@")
+					if uses != "org/ralph-action" && uses != "org/ralph-action/host" && !strings.HasPrefix(uses, "docker://") {
+						continue
+					}
+					if strings.HasPrefix(uses, "docker://") && step.With["args"] != "" { // another command than the action
 						continue
 					}
 					used++
@@ -228,7 +232,7 @@ func TestDocumentedActionsArePinned(t *testing.T) {
 		name := "docs/examples/" + filepath.Base(file)
 		texts[name] = read(t, name)
 	}
-	form := regexp.MustCompile(`^(org/ralph-action(/host)?@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+)$`)
+	form := regexp.MustCompile(`^(org/ralph-action(/host)?@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+|docker://ghcr\.io/org/ralph-action@<DIGEST> # vX\.Y\.Z)$`)
 	used := 0
 	for name, text := range texts {
 		for _, m := range regexp.MustCompile(`(?m)^ *(?:- )?uses: (.*)$`).FindAllStringSubmatch(text, -1) {

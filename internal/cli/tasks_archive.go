@@ -21,7 +21,7 @@ type tasksArchiveCmd struct {
 
 // Help is shown below the flags.
 func (tasksArchiveCmd) Help() string {
-	return `It moves prd.md, tasks.json and progress.txt to ralph-archive/DATE-LABEL, writes summary.md beside them, puts fresh
+	return `It moves prd.md, tasks.json, progress.txt and notes of stories to ralph-archive/DATE-LABEL, writes summary.md beside them, puts fresh
 templates in their place, and commits exactly that. prompt.md stays as it is.
 
 Exit code: 0 it is archived; 2 nothing was done; 5 it is archived, and the commit failed.`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,35 +24,16 @@ const commitTime = 10 * time.Minute
 // changed, as the user would: with their identity and their hooks. said is the
 // commit in a line.
 func (a *app) commitPaths(dir, message string, paths []string) (said string, err error) {
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
-	}
-	if a.getenv("GIT_DIR") == "" && !inRepository(dir) {
-		return "", errNoRepository
-	}
-	ctx, cancel := a.signals(func(text string) { fmt.Fprintln(a.stderr, text) })
-	defer cancel()
-	children, err := proc.Start(ctx, proc.Options{})
+	git, end, err := a.git(dir, "GIT_LITERAL_PATHSPECS=1")
 	if err != nil {
 		return "", err
 	}
-	defer children.Close()
-	git := func(args ...string) (string, error) {
-		stdout, stderr := proc.Head{Max: maxAnswer}, proc.Head{Max: maxAnswer}
-		done, err := children.Run(ctx, proc.Command{
-			Argv: append([]string{"git"}, args...), Dir: dir, Env: append(a.environ, "GIT_LITERAL_PATHSPECS=1"),
-			Stdout: &stdout, Stderr: &stderr, Limits: proc.Limits{Time: commitTime},
-		})
-		switch {
-		case err != nil:
-			return "", err
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case done.Code != 0 || done.Why != proc.Exited:
-			return "", fmt.Errorf("git %s: %s", args[0], firstLines(stderr.String()+stdout.String()))
-		}
-		return stdout.String(), nil
-	}
+	defer end()
+	paths = slices.DeleteFunc(slices.Clone(paths), func(path string) bool { // gone, and git did not know it
+		_, missing := os.Lstat(filepath.Join(dir, path))
+		known, err := git("ls-files", "--", path)
+		return missing != nil && err == nil && known == ""
+	})
 	// What git does not know yet has to be added; the commit is of the paths only.
 	if _, err := git(append([]string{"add", "--"}, paths...)...); err != nil {
 		return "", err
@@ -65,6 +47,47 @@ func (a *app) commitPaths(dir, message string, paths []string) (said string, err
 	}
 	return actions.PlainLine("committed " + strings.TrimSpace(id)), nil
 }
+
+// git runs git in a folder's repository; a *gitError says that it failed. The caller
+// calls end.
+func (a *app) git(dir string, env ...string) (git func(args ...string) (string, error), end func(), err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, nil, err
+	}
+	if a.getenv("GIT_DIR") == "" && !inRepository(dir) {
+		return nil, nil, errNoRepository
+	}
+	ctx, cancel := a.signals(func(text string) { fmt.Fprintln(a.stderr, text) })
+	children, err := proc.Start(ctx, proc.Options{})
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return func(args ...string) (string, error) {
+		stdout, stderr := proc.Head{Max: maxAnswer}, proc.Head{Max: maxAnswer}
+		done, err := children.Run(ctx, proc.Command{
+			Argv: append([]string{"git"}, args...), Dir: dir, Env: append(a.environ, env...),
+			Stdout: &stdout, Stderr: &stderr, Limits: proc.Limits{Time: commitTime},
+		})
+		switch {
+		case err != nil:
+			return "", err
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case done.Code != 0 || done.Why != proc.Exited:
+			return "", &gitError{done.Code, fmt.Sprintf("git %s: %s", args[0], firstLines(stderr.String()+stdout.String()))}
+		}
+		return stdout.String(), nil
+	}, func() { children.Close(); cancel() }, nil
+}
+
+// gitError is what git said when it failed.
+type gitError struct {
+	code int
+	text string
+}
+
+func (e *gitError) Error() string { return e.text }
 
 // firstLines is what git had to say, on one line.
 func firstLines(text string) string {
@@ -97,4 +120,4 @@ func inRepository(dir string) bool {
 }
 
 // maxAnswer bounds what is kept of what git prints, in bytes.
-const maxAnswer = 8 << 10
+const maxAnswer = 8 << 20

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,9 @@ type Start struct {
 	// rebased (Options.UpdateBase). HeadSHA is the result.
 	Updated bool
 	// Conflict is a file that branch and base both changed, for which reason the
-	// branch was not updated. Foreign text.
-	Conflict string
+	// branch was not updated. Foreign text. Tip is the newest commit of the base; with a
+	// conflict the workspace has it.
+	Conflict, Tip string
 	// Messages are those of the branch's commits that the base does not have,
 	// newest first, at most 1,000 of at most 4 KiB: an earlier run's trailers.
 	// Foreign text. Cut reports whether there are more.
@@ -97,7 +99,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
-	r.start.HeadSHA = head.String()
+	r.start.HeadSHA, r.start.Tip = head.String(), cmp.Or(r.start.Tip, r.branch.BaseTip.String())
 	switch {
 	case r.start.Restarted, r.start.Updated, r.branch.Aside:
 		r.branch.OnBase = r.branch.BaseTip

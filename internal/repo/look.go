@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -45,6 +46,17 @@ func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s of the base: %w", printable.Line(path, 200), fs.ErrNotExist)
 	}
 	return r.branch.Blob(ctx, e.Hash, maxBaseFile)
+}
+
+// Holds reports whether what was seen last, or is published already, contains a commit of
+// the base.
+func (r *Repo) Holds(ctx context.Context, commit string) bool {
+	tip, base := r.branch.Tip, plumbing.NewHash(commit)
+	if r.last != nil {
+		tip = r.last.parent
+	}
+	sp, err := r.branch.Between(ctx, tip, base)
+	return err == nil && slices.Contains(sp.Edges, base)
 }
 
 // Prefix is the path of Options.Dir from the top of the work tree, with a slash at

@@ -9,7 +9,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/publish"
@@ -38,7 +37,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	case err != nil && !crossed:
 		return head, err
 	case r.opt.UpdateBase == UpdateRebase:
-		if err := r.ownOnly(w.Range); err != nil {
+		if err := r.branch.OwnOnly(w.Range); err != nil {
 			return head, err
 		}
 	}
@@ -55,7 +54,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	}
 	tree, conflict, err := r.branch.Merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil || conflict != "" {
-		return r.unmerged(head, conflict, err)
+		return r.unmerged(ctx, head, conflict, err)
 	}
 	from, err := r.fetchBase(ctx)
 	if err != nil {
@@ -84,28 +83,17 @@ func (r *Repo) updated(h plumbing.Hash, err error) (plumbing.Hash, error) {
 }
 
 // unmerged notes that base and branch do not fit together.
-func (r *Repo) unmerged(head plumbing.Hash, conflict string, err error) (plumbing.Hash, error) {
+func (r *Repo) unmerged(ctx context.Context, head plumbing.Hash, conflict string, err error) (plumbing.Hash, error) {
 	if err != nil {
 		return head, err
 	}
-	r.start.Conflict = conflict
+	base, err := r.fetchBase(ctx)
+	if err != nil {
+		return head, err
+	}
+	r.start.Conflict, r.start.Tip = conflict, base.String()
 	r.branch.Note("%s was not merged into the branch %s: both changed %q; the agent is told and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
 	return head, nil
-}
-
-// ownOnly refuses a branch with commits of somebody else. A commit is ours when
-// it says which run made it, or when our committer made it, as the agent's are.
-func (r *Repo) ownOnly(sp history.Range) error {
-	if sp.Cut {
-		return fmt.Errorf("update-base: rebase is for branches of at most %d commits, and %s has more: use merge", history.MaxMessages, r.opt.Branch)
-	}
-	for _, n := range sp.Commits {
-		if n.Committer == r.opt.Committer || ralphRun.MatchString(n.Message) {
-			continue
-		}
-		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ralph's: use merge, or another branch", n.Hash.String()[:7], printable.Line(n.Committer.Name, 80), r.opt.Branch)
-	}
-	return nil
 }
 
 // rebase puts the branch's commits on top of the base. Merges of the base
@@ -132,7 +120,7 @@ func (r *Repo) rebase(ctx context.Context, sp history.Range, head plumbing.Hash)
 	made, err := r.branch.Rebase(ctx, chain, r.branch.BaseTip)
 	var conflict *publish.ConflictError
 	if errors.As(err, &conflict) {
-		return r.unmerged(head, conflict.Path, nil)
+		return r.unmerged(ctx, head, conflict.Path, nil)
 	}
 	if err != nil {
 		return head, fmt.Errorf("rebase %s: %w", r.opt.Branch, err)
@@ -150,9 +138,6 @@ func (r *Repo) rebase(ctx context.Context, sp history.Range, head plumbing.Hash)
 	r.branch.Note("%s has moved: the %d commit(s) of the branch %s are put on top of it, and replace those on the server", r.start.Base, len(made), r.opt.Branch)
 	return r.updated(from, nil)
 }
-
-// ralphRun is the trailer that names the run a commit was made by.
-var ralphRun = lazyregexp.New(`(?m)^Ralph-Run: \S`)
 
 // restart makes the commit at which a branch starts again whose changes the
 // base has: it stands on the branch, so that a push only ever adds, and on the

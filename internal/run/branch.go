@@ -120,7 +120,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	b.inspect.Work(content.Run{People: []string{committer.String(), author.String(), b.cfg.Git.Committer.String()}, Started: b.rec.started()})
 	o := repo.Options{
 		Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, Store: b.temp.store,
-		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: repo.Update(b.cfg.Git.UpdateBase),
+		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: b.updateBase(),
 		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
 		Continue:  b.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
@@ -337,6 +337,15 @@ func (p *plan) runFiles() []string {
 	return paths
 }
 
+// updateBase is how the branch is brought up to its base: the job of one story merges
+// what the jobs beside it have added meanwhile.
+func (p *plan) updateBase() repo.Update {
+	if p.cfg.Tasks.Story != "" && p.cfg.Sources["update-base"] == "default" && !p.local() {
+		return repo.UpdateMerge
+	}
+	return repo.Update(p.cfg.Git.UpdateBase)
+}
+
 // pushes says whether the branch leaves the machine.
 func (p *plan) pushes() bool {
 	return !p.cfg.DryRun && p.cfg.Git.Push != config.PushNever && p.site.Repository != "" && p.cfg.Git.Token.IsSet()
@@ -410,7 +419,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 		b.rec.warn(n)
 	}
 	if start.Conflict != "" {
-		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it.", start.Branch, start.Base, start.Conflict)
+		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it: commit what is not committed, then `git merge %s`.", start.Branch, start.Base, start.Conflict, start.Tip)
 	}
 	if b.cfg.Git.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
 		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)

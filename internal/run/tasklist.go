@@ -51,7 +51,7 @@ func (w *work) openTaskList() error {
 		MaxIterations: w.cfg.Loop.MaxIterations, Completion: w.cfg.Loop.Completion,
 		Local: w.local(), Sandboxed: w.box != nil || w.isolation != config.IsolationOff, Elsewhere: w.box != nil,
 		Published: w.repo != nil, AgentCommits: w.cfg.Git.Commit == config.CommitAgent,
-		Base: w.start.Base, BaseSHA: w.start.BaseSHA,
+		Base: w.start.Base, BaseSHA: w.start.BaseSHA, Conflict: w.conflict, Tip: w.start.Tip,
 		Host: stories.Host{
 			Git: w.gitText, Seen: func() string { return "" },
 			Note: w.rec.note, Warn: w.rec.warn, Say: w.rec.out.Say, Show: w.rec.out.Warn, Redact: w.rec.redact.Text, Mask: w.rec.masked, Emit: w.emit,
@@ -60,6 +60,8 @@ func (w *work) openTaskList() error {
 	switch {
 	case w.repo != nil:
 		o.Host.Seen, o.Host.Changed = w.repo.Seen, w.repo.Changed
+		o.Host.Merged = func() bool { return w.repo.Holds(context.Background(), w.start.Tip) }
+		o.Host.BaseFile = func(name string) ([]byte, error) { return w.repo.BaseFile(context.Background(), w.repo.Prefix()+name) }
 	case w.watcher != nil:
 		o.Host.Seen = w.watcher.Seen
 	}

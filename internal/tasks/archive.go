@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,11 +26,11 @@ type ArchiveOptions struct {
 // Archived is what [Folder.Archive] did, with paths in the project.
 type Archived struct {
 	Path    string   // of the archive's directory
-	Changed []string // that directory, and the files that begin anew
+	Changed []string // that directory, and the files that begin anew or are gone
 	Figures Figures
 }
 
-// Archive moves prd.md, tasks.json and progress.txt into a new directory
+// Archive moves prd.md, tasks.json, progress.txt and notes beside it into a new directory
 // ralph-archive/<date>-<label>, writes summary.md beside them, and begins anew
 // with the templates. prompt.md stays. When it fails, what was moved is put
 // back.
@@ -44,39 +45,44 @@ func (f *Folder) Archive(o ArchiveOptions) (Archived, error) {
 	}
 	label := slug(o.Label)
 	if label == "" && o.Label != "" {
-		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", quote(o.Label))
+		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", Quote(o.Label))
 	}
-	path, err := f.archive(list, cmp.Or(label, slug(list.BranchName), "tasks"), o)
+	path, names, err := f.archive(list, cmp.Or(label, slug(list.BranchName), "tasks"), o)
 	if err != nil {
 		return Archived{}, err
 	}
-	return Archived{Path: path, Changed: []string{path, f.Path(PRDName), f.Path(TasksName), f.Path(ProgressName)}, Figures: list.Figures(o.Rules)}, nil
+	changed := []string{path, f.Path(PRDName), f.Path(TasksName), f.Path(ProgressName)}
+	for _, name := range names {
+		if moved := f.Path(name); !slices.Contains(changed, moved) {
+			changed = append(changed, moved)
+		}
+	}
+	return Archived{Path: path, Changed: changed, Figures: list.Figures(o.Rules)}, nil
 }
 
-func (f *Folder) archive(list *List, label string, o ArchiveOptions) (path string, err error) {
+func (f *Folder) archive(list *List, label string, o ArchiveOptions) (path string, names []string, err error) {
 	fresh, err := f.fresh(InitOptions{At: o.At})
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	from, err := f.enter()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer from.Close()
-	names, err := f.movable(from)
-	if err != nil {
-		return "", err
+	if names, err = f.movable(from); err != nil {
+		return "", nil, err
 	}
 	progress, err := f.read(ProgressName, maxText)
 	if err != nil {
 		progress = nil // missing or huge: the summary does without its date
 	}
 	if path, err = f.archiveFolder(o.At.Format(time.DateOnly) + "-" + label); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	into, err := f.project.OpenRoot(path)
 	if err != nil {
-		return "", fmt.Errorf("open %s: %w", path, atomicfile.Reason(err))
+		return "", nil, fmt.Errorf("open %s: %w", path, atomicfile.Reason(err))
 	}
 	defer into.Close()
 	var moved []string
@@ -91,25 +97,29 @@ func (f *Folder) archive(list *List, label string, o ArchiveOptions) (path strin
 		path = ""
 	}()
 	if err = f.replace(into, "summary.md", list.summary(o, started(progress))); err != nil {
-		return path, err
+		return path, names, err
 	}
 	for _, name := range names {
 		if err = f.project.Rename(f.Path(name), path+"/"+name); err != nil {
-			return path, fmt.Errorf("move %s: %w", f.Path(name), atomicfile.Reason(err))
+			return path, names, fmt.Errorf("move %s: %w", f.Path(name), atomicfile.Reason(err))
 		}
 		moved = append(moved, name)
 	}
 	for _, name := range []string{PRDName, TasksName, ProgressName} {
 		if err = f.replace(from, name, fresh[name]); err != nil {
-			return path, err
+			return path, names, err
 		}
 	}
-	return path, nil
+	return path, names, nil
 }
 
 // movable is the files to move; something else with their name is not moved.
 func (f *Folder) movable(dir *os.Root) (names []string, err error) {
-	for _, name := range []string{PRDName, TasksName, ProgressName} {
+	notes, err := fs.Glob(dir.FS(), NotesPattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range append([]string{PRDName, TasksName, ProgressName}, notes...) {
 		info, err := dir.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

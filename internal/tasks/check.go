@@ -20,7 +20,7 @@ func (l *List) Check(r Rules) []Problem {
 	for i := range l.Stories {
 		s := &l.Stories[i]
 		if text := s.contradiction(r); text != "" {
-			found.add(Problem{Kind: Invariant, Story: visible(s.ID), Text: text, index: i, reset: stateFields()})
+			found.add(Problem{Kind: Invariant, Story: Visible(s.ID), Text: text, index: i, reset: stateFields()})
 		}
 	}
 	for i := range found.List {
@@ -31,7 +31,7 @@ func (l *List) Check(r Rules) []Problem {
 }
 
 func (s *Story) contradiction(r Rules) string {
-	id := visible(s.ID)
+	id := Visible(s.ID)
 	switch {
 	case s.Passes && s.Status != Approved:
 		return fmt.Sprintf("Story %s has passes=true but reviewStatus is '%s', not 'approved'. Only review iterations may approve stories. "+

@@ -20,7 +20,7 @@ func (r *reader) dependencies(l *List) {
 		s := &l.Stories[i]
 		for _, id := range s.DependsOn {
 			if _, known := index[id]; !known {
-				r.depends(l, i, "Story "+visible(s.ID)+" depends on "+quote(id)+", which is no story")
+				r.depends(l, i, "Story "+Visible(s.ID)+" depends on "+Quote(id)+", which is no story")
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (r *reader) depends(l *List, index int, text string) {
 		return
 	}
 	at := l.stories.items[index].value.member(fieldDepends).at
-	r.problem(at, index, visible(l.Stories[index].ID), text)
+	r.problem(at, index, Visible(l.Stories[index].ID), text)
 }
 
 // path shows a circle, the long ones cut.
@@ -46,12 +46,12 @@ func (l *List) path(circle []int) string {
 	const most = 10
 	var ids []string
 	for _, i := range circle[:min(len(circle), most)] {
-		ids = append(ids, visible(l.Stories[i].ID))
+		ids = append(ids, Visible(l.Stories[i].ID))
 	}
 	if n := len(circle) - most; n > 0 {
 		ids = append(ids, "("+strconv.Itoa(n)+" more)")
 	}
-	return strings.Join(append(ids, visible(l.Stories[circle[0]].ID)), " → ")
+	return strings.Join(append(ids, Visible(l.Stories[circle[0]].ID)), " → ")
 }
 
 // circles walks the graph of dependencies, each story once.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -45,7 +46,7 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range tasks.Variables() {
+	for _, name := range stories.Variables() {
 		if !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("docs/tasks.md does not have the variable %s", name)
 		}

@@ -71,7 +71,7 @@ func (s Snapshot) Withdraw(l *List, why string) Repaired {
 	if i < 0 || l.Stories[i].Status != Approved {
 		return kept
 	}
-	p := Problem{Kind: Transition, Story: visible(l.Stories[i].ID), index: i, reset: stateFields()}
+	p := Problem{Kind: Transition, Story: Visible(l.Stories[i].ID), index: i, reset: stateFields()}
 	p.Text = fmt.Sprintf("The review approved story %s while checks fail: %s. It does not count, and the story is to be reviewed again.",
 		p.Story, printable(cut(why, maxWhy)))
 	p.Line, p.Column = place(l.doc.source, l.stories.items[i].value.at)

@@ -178,7 +178,7 @@ func blank(s string) bool { return strings.Trim(s, " \t\n\r\f\v") == "" }
 func show(n *node) string {
 	switch n.kind {
 	case text:
-		return quote(n.text)
+		return Quote(n.text)
 	case array:
 		if len(n.items) == 0 {
 			return "an empty array"

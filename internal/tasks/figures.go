@@ -51,4 +51,4 @@ func (f Figures) Lines() []string {
 
 // CappedIDs names the stories approved at the cap, the first of them, with
 // foreign text made visible; "" when there are none.
-func (f Figures) CappedIDs() string { return some(f.Capped, visible) }
+func (f Figures) CappedIDs() string { return some(f.Capped, Visible) }

@@ -23,6 +23,7 @@ const (
 	TasksName    = "tasks.json"
 	ProgressName = "progress.txt"
 	PromptName   = "prompt.md"
+	NotesPattern = "progress-*.txt" // notes of stories
 )
 
 // maxText bounds the other files, in bytes.
@@ -82,22 +83,25 @@ func (f *Folder) Path(name string) string { return f.dir + "/" + name }
 // Tasks is tasks.json as it is.
 func (f *Folder) Tasks() ([]byte, error) { return f.read(TasksName, maxBytes) }
 
-// Prompt is prompt.md, which belongs to the user: a loop reads it once, before
-// the agent could have edited it.
-func (f *Folder) Prompt() (string, error) {
-	data, err := f.read(PromptName, maxText)
+// Read is one of the other files as it is.
+func (f *Folder) Read(name string) (string, error) {
+	data, err := f.read(name, maxText)
 	return string(data), err
 }
 
-// WriteTasks puts a whole tasks.json in the place of whatever has its name, and
-// makes the directory again when it is gone or something else has its name.
-func (f *Folder) WriteTasks(data []byte) error {
+// NotesName is the file for the notes of a story that has a branch of its own, beside
+// progress.txt, to which every branch would append.
+func NotesName(story string) string { return strings.Replace(NotesPattern, "*", slug(story), 1) }
+
+// Write puts a whole file in the place of whatever has its name, and makes the
+// directory again when it is gone or something else has its name.
+func (f *Folder) Write(name string, data []byte) error {
 	dir, err := f.make()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return f.replace(dir, TasksName, data)
+	return f.replace(dir, name, data)
 }
 
 func (f *Folder) read(name string, most int) ([]byte, error) {
@@ -283,10 +287,4 @@ func (m *missing) Is(target error) bool { return target == fs.ErrNotExist }
 // Marker is what .ralph-active says now; an fs.ErrNotExist when there is none.
 func (f *Folder) Marker() ([]byte, error) {
 	return f.readIn(f.project, MarkerName, MarkerName, maxMarker)
-}
-
-// PRD is prd.md as it is.
-func (f *Folder) PRD() (string, error) {
-	data, err := f.read(PRDName, maxText)
-	return string(data), err
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -94,7 +95,7 @@ func TestInit(t *testing.T) {
 	if len(again.Created) > 0 || len(again.Kept) != 5 || slurp(t, project, "ralph/prompt.md") != "mine" {
 		t.Errorf("init again: %+v", again)
 	}
-	if prompt, err := f.Prompt(); err != nil || prompt != "mine" {
+	if prompt, err := f.Read(tasks.PromptName); err != nil || prompt != "mine" {
 		t.Errorf("Prompt = %q, %v", prompt, err)
 	}
 }
@@ -131,7 +132,7 @@ func TestTemplates(t *testing.T) {
 	}
 	prompt := slurp(t, project, "ralph/prompt.md")
 	s := snapshot(t, reviewed, story("US-7", waiting))
-	prompt = tasks.Values{Iteration: 2, MaxIterations: 9, Dir: "ralph", Snapshot: s}.Expand(prompt)
+	prompt = stories.Values{Iteration: 2, MaxIterations: 9, Dir: "ralph", Snapshot: s}.Expand(prompt)
 	if strings.Contains(prompt, "{{") {
 		t.Errorf("a variable has no value:\n%s", prompt)
 	}
@@ -190,7 +191,7 @@ func TestPlantedTasks(t *testing.T) {
 			}
 			r := s.Restore(err)
 			same(t, "problems", texts(r.Problems), []string{c.want})
-			if err := f.WriteTasks(r.List.Bytes()); err != nil {
+			if err := f.Write(tasks.TasksName, r.List.Bytes()); err != nil {
 				t.Fatal(err)
 			}
 			if data, err := f.Tasks(); err != nil || string(data) != text {

@@ -47,8 +47,8 @@ func TestWriteTasksAnyway(t *testing.T) {
 			if err := tc.plant(filepath.Join(project, "ralph")); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.WriteTasks([]byte("the list\n")); err != nil {
-				t.Fatalf("WriteTasks() = %v", err)
+			if err := f.Write(tasks.TasksName, []byte("the list\n")); err != nil {
+				t.Fatalf("Write() = %v", err)
 			}
 			if got, err := f.Tasks(); err != nil || string(got) != "the list\n" {
 				t.Errorf("Tasks() = %q, %v; want the list", got, err)

@@ -81,14 +81,14 @@ func (f *Folder) fresh(o InitOptions) (map[string][]byte, error) {
 		}
 		files[name] = data
 	}
-	fill := strings.NewReplacer("{{DATE}}", o.At.Format(time.DateOnly), "{{PROJECT_NAME}}", visible(project))
+	fill := strings.NewReplacer("{{DATE}}", o.At.Format(time.DateOnly), "{{PROJECT_NAME}}", Visible(project))
 	files[ProgressName] = []byte(fill.Replace(string(files[ProgressName])))
 	if o.Name == "" {
 		return files, nil
 	}
 	branch := "ralph/" + o.Name
 	if err := ralph.CheckBranch(branch); err != nil {
-		return nil, fmt.Errorf("name %s makes no branch: %w", quote(o.Name), err)
+		return nil, fmt.Errorf("name %s makes no branch: %w", Quote(o.Name), err)
 	}
 	doc, bad := parse(files[TasksName], maxBytes)
 	if bad != nil {

@@ -32,7 +32,7 @@ func Lint(data []byte) []Problem {
 	}
 	if n := doc.root.member("branchName"); n != nil && n.kind == text {
 		if err := ralph.CheckBranch(n.text); err != nil {
-			say(Naming, n.at, "", "branchName "+quote(n.text)+" is no name of a branch: "+err.Error())
+			say(Naming, n.at, "", "branchName "+Quote(n.text)+" is no name of a branch: "+err.Error())
 		}
 	}
 	if untouched(doc) {
@@ -44,7 +44,7 @@ func Lint(data []byte) []Problem {
 		for i := range n.items {
 			it := &n.items[i]
 			if meant := nearest.Of(it.key, names); meant != "" && meant != fieldID && n.member(meant) == nil {
-				say(Unfinished, it.at, id, quote(it.key)+of+" is no field of ralph's: did you mean "+meant+"?")
+				say(Unfinished, it.at, id, Quote(it.key)+of+" is no field of ralph's: did you mean "+meant+"?")
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func Lint(data []byte) []Problem {
 		if id == nil || wantID(id) != "" {
 			continue
 		}
-		shown := visible(id.text)
+		shown := Visible(id.text)
 		misspelled(n, known, shown, " of story "+shown)
 		if criteria == nil {
 			continue

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/cli/matrix"
+	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -116,30 +118,31 @@ func TestEstimate(t *testing.T) {
 
 func TestMatrix(t *testing.T) {
 	t.Parallel()
+	nothing := func(string) (*matrix.Branch, error) { return nil, nil }
 	l := read(t, file(story("US-1", open), story("us-1", waiting), story("B.lock", rejected), story("C", open, `"dependsOn": ["US-1"]`),
 		story("D", approved), story("E", open, `"dependsOn": ["D"]`)))
-	got, jobs, err := l.Matrix(reviewed)
+	got, jobs, err := matrix.Of(l, reviewed, nothing)
 	want := `{"include":[{"story":"US-1","branch":"ralph/shop-us-1","mode":"implement"},{"story":"us-1","branch":"ralph/shop-us-1-2","mode":"review"},` +
 		`{"story":"B.lock","branch":"ralph/shop-b-lock","mode":"review-fix"},{"story":"E","branch":"ralph/shop-e","mode":"implement"}]}`
 	if err != nil || string(got) != want || jobs != 4 {
 		t.Errorf("Matrix = %s, %d, %v\nwant %s", got, jobs, err, want)
 	}
-	if got, jobs, err := read(t, file(story("A", approved))).Matrix(reviewed); err != nil || jobs != 0 || string(got) != `{"include":[]}` {
+	if got, jobs, err := matrix.Of(read(t, file(story("A", approved))), reviewed, nothing); err != nil || jobs != 0 || string(got) != `{"include":[]}` {
 		t.Errorf("Matrix = %s, %d, %v", got, jobs, err)
 	}
-	_, _, err = read(t, file(story("a b", open), story("$(id)", open))).Matrix(reviewed)
+	_, _, err = matrix.Of(read(t, file(story("a b", open), story("$(id)", open))), reviewed, nothing)
 	if err == nil || strings.Count(err.Error(), "cannot stand in a workflow") != 2 {
 		t.Errorf("Matrix with ids that a shell reads: %v", err)
 	}
 	bad := read(t, strings.Replace(file(story("A", open)), "ralph/shop", "ralph shop", 1))
-	if _, _, err := bad.Matrix(reviewed); err == nil || !strings.Contains(err.Error(), `branchName "ralph shop" makes no branch for story A`) {
+	if _, _, err := matrix.Of(bad, reviewed, nothing); err == nil || !strings.Contains(err.Error(), `branchName "ralph shop" makes no branch for story A`) {
 		t.Errorf("Matrix with a bad branch: %v", err)
 	}
 	many := make([]string, 300)
 	for i := range many {
 		many[i] = story("S"+strings.Repeat("1", i/26)+string(rune('a'+i%26)), open)
 	}
-	if _, jobs, err := read(t, file(many...)).Matrix(reviewed); err != nil || jobs != 256 {
+	if _, jobs, err := matrix.Of(read(t, file(many...)), reviewed, nothing); err != nil || jobs != 256 {
 		t.Errorf("%d jobs, %v", jobs, err)
 	}
 }
@@ -148,7 +151,7 @@ func TestMatrix(t *testing.T) {
 func TestExpand(t *testing.T) {
 	t.Parallel()
 	s := snapshot(t, reviewed, strings.Replace(story("US-1", waiting), "Title of US-1", "Cost: $MODE\\n{{MODE}}", 1))
-	v := tasks.Values{Iteration: 3, MaxIterations: 15, Dir: "ralph", Snapshot: s}
+	v := stories.Values{Iteration: 3, MaxIterations: 15, Dir: "ralph", Snapshot: s}
 	for in, want := range map[string]string{
 		"$RALPH_ITERATION of ${RALPH_MAX_ITERATIONS}":                                                       "3 of 15",
 		"{{RALPH_ITERATION}} of {{RALPH_MAX_ITERATIONS}}":                                                   "3 of 15",
@@ -160,10 +163,10 @@ func TestExpand(t *testing.T) {
 			t.Errorf("Expand(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := (tasks.Values{Iteration: 1}).Expand("{{RALPH_MAX_ITERATIONS}} {{REVIEW_CAP}}"); got != "unlimited unlimited" {
+	if got := (stories.Values{Iteration: 1}).Expand("{{RALPH_MAX_ITERATIONS}} {{REVIEW_CAP}}"); got != "unlimited unlimited" {
 		t.Errorf("no limits are %q", got)
 	}
-	for _, name := range tasks.Variables() {
+	for _, name := range stories.Variables() {
 		if in := "{{" + name + "}}"; v.Expand(in) == in {
 			t.Errorf("%s has no value", name)
 		}

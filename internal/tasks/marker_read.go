@@ -99,21 +99,21 @@ func (r *reader) before(n *node, rules Rules) (*List, error) {
 		id := node{kind: text, text: it.key}
 		switch {
 		case wantID(&id) != "":
-			return nil, fmt.Errorf("preIterationSnapshot: %s is no id: %s", quote(it.key), wantID(&id))
+			return nil, fmt.Errorf("preIterationSnapshot: %s is no id: %s", Quote(it.key), wantID(&id))
 		case seen[it.key]:
-			return nil, fmt.Errorf("preIterationSnapshot: story %s is there twice", visible(it.key))
+			return nil, fmt.Errorf("preIterationSnapshot: story %s is there twice", Visible(it.key))
 		case it.value.kind != object:
-			return nil, fmt.Errorf("preIterationSnapshot: story %s is %s: an object is expected", visible(it.key), show(&it.value))
+			return nil, fmt.Errorf("preIterationSnapshot: story %s is %s: an object is expected", Visible(it.key), show(&it.value))
 		}
 		seen[it.key] = true
 		found := r.fields(&it.value, known, -1)
 		s := Story{ID: it.key, Passes: found[0].raw == "true", Status: Status(found[1].text), ReviewCount: int(found[2].float())}
 		if len(r.problems.List) > 0 {
-			return nil, fmt.Errorf("preIterationSnapshot: story %s: %w", visible(it.key), errors.New(r.problems.List[0].Text))
+			return nil, fmt.Errorf("preIterationSnapshot: story %s: %w", Visible(it.key), errors.New(r.problems.List[0].Text))
 		}
 		if !rules.SkipReview && s.contradicts(rules) {
 			return nil, fmt.Errorf("preIterationSnapshot: story %s has passes=%t, reviewStatus %s and reviewCount %d, which contradict each other",
-				visible(it.key), s.Passes, s.Status, s.ReviewCount)
+				Visible(it.key), s.Passes, s.Status, s.ReviewCount)
 		}
 		l.Stories = append(l.Stories, s)
 	}

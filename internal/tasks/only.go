@@ -18,7 +18,7 @@ func (l *List) CheckOnly(r Rules) error {
 		for _, s := range l.Stories {
 			ids = append(ids, s.ID)
 		}
-		return fmt.Errorf("story %s is not in the list: give one of %s", quote(r.Only), some(ids, visible))
+		return fmt.Errorf("story %s is not in the list: give one of %s", Quote(r.Only), some(ids, Visible))
 	}
 	s := &l.Stories[i]
 	done := l.finished(r)
@@ -26,5 +26,5 @@ func (l *List) CheckOnly(r Rules) error {
 	if s.done(r) || len(open) == 0 {
 		return nil
 	}
-	return fmt.Errorf("story %s depends on %s, not done yet: finish that first, or choose another story", visible(s.ID), some(open, visible))
+	return fmt.Errorf("story %s depends on %s, not done yet: finish that first, or choose another story", Visible(s.ID), some(open, Visible))
 }

@@ -79,16 +79,16 @@ func (p *Problems) add(one Problem) {
 // maxQuote bounds foreign text in a message, in runes.
 const maxQuote = 80
 
-// quote shows foreign text on one line, escaped and cut.
-func quote(s string) string {
+// Quote shows foreign text on one line, escaped and cut.
+func Quote(s string) string {
 	if short := cut(s, maxQuote); len(short) < len(s) {
 		return strconv.Quote(short) + "…"
 	}
 	return strconv.Quote(s)
 }
 
-// visible shows foreign text that reads better without quotes, such as an id.
-func visible(s string) string { return printable(cut(s, maxQuote)) }
+// Visible shows foreign text that reads better without quotes, such as an id.
+func Visible(s string) string { return printable(cut(s, maxQuote)) }
 
 // printable keeps text on one line, and what cannot be seen out of it.
 func printable(s string) string {

@@ -164,7 +164,7 @@ func (r *reader) wrong(at uint32, n *node, index int, text string) {
 		return
 	}
 	if id := n.member(fieldID); id != nil && wantID(id) == "" {
-		shown := visible(id.text)
+		shown := Visible(id.text)
 		r.problem(at, index, shown, "Story "+shown+text)
 		return
 	}

@@ -78,5 +78,5 @@ func (s *Story) state(r Rules) string {
 // markdown makes foreign text mean itself within a line or a table.
 func markdown(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "|", `\|`, "#", `\#`, "~", `\~`,
-		"@", "&#64;", "<", "&lt;", ">", "&gt;", "&", "&amp;", "://", "&#58;//").Replace(visible(s))
+		"@", "&#64;", "<", "&lt;", ">", "&gt;", "&", "&amp;", "://", "&#58;//").Replace(Visible(s))
 }

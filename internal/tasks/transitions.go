@@ -19,10 +19,10 @@ func (s Snapshot) Transitions(after *List) []Problem {
 	t.moves()
 	t.gone()
 	if len(t.found.List) == 0 && s.Mode == Review && !s.still && t.chosen < 0 {
-		id := visible(s.Story.ID)
+		id := Visible(s.Story.ID)
 		if s.brief {
 			next, _ := after.Next(s.Rules)
-			id = visible(next.ID)
+			id = Visible(next.ID)
 		}
 		t.found.add(Problem{Kind: Stuck, index: -1, Story: id, Text: reviewText(id,
 			"review must increment reviewCount and either approve the story or request changes, and no story changed")})
@@ -58,7 +58,7 @@ func (s *Story) changes(was *Story, feedback bool) (all []change) {
 		all = append(all, change{fieldCount, strconv.Itoa(was.ReviewCount), strconv.Itoa(s.ReviewCount)})
 	}
 	if feedback && s.ReviewFeedback != was.ReviewFeedback {
-		all = append(all, change{fieldFeedback, quote(was.ReviewFeedback), quote(s.ReviewFeedback)})
+		all = append(all, change{fieldFeedback, Quote(was.ReviewFeedback), Quote(s.ReviewFeedback)})
 	}
 	return all
 }
@@ -86,11 +86,11 @@ func (t *transitions) moves() {
 		case t.Mode == Review:
 		case t.Mode == ReviewFix && i == t.chosen && now.ReviewFeedback != "":
 			// Without its status the feedback would be lost on the next fix.
-			old := quote(was.ReviewFeedback)
+			old := Quote(was.ReviewFeedback)
 			if t.brief {
 				old = "what was requested"
 			}
-			t.illegal(i, change{fieldFeedback, old, quote(now.ReviewFeedback)}, `a review-fix sets reviewFeedback to ""`, stateFields()...)
+			t.illegal(i, change{fieldFeedback, old, Quote(now.ReviewFeedback)}, `a review-fix sets reviewFeedback to ""`, stateFields()...)
 			t.work(i, changes)
 		default:
 			t.work(i, changes)
@@ -173,23 +173,23 @@ func (t *transitions) crowd(i int, c change) string {
 	if i == t.chosen || t.chosen < 0 || c.field != fieldStatus || c.now != string(NeedsReview) {
 		return ""
 	}
-	return "in this iteration multiple stories were changed; it may only work on one, and worked on " + visible(t.after.Stories[t.chosen].ID)
+	return "in this iteration multiple stories were changed; it may only work on one, and worked on " + Visible(t.after.Stories[t.chosen].ID)
 }
 
 // illegal reports a change with the text of the mode. Its field is put back, and
 // so is what is named besides.
 func (t *transitions) illegal(i int, c change, details string, besides ...string) {
-	id := visible(t.after.Stories[i].ID)
+	id := Visible(t.after.Stories[i].ID)
 	move := fmt.Sprintf("%s %s → %s.", c.field, c.old, c.now)
 	p := Problem{Kind: Transition, Story: id, index: i, reset: append(besides, c.field)}
 	switch {
 	case t.still:
 		p.Text = fmt.Sprintf("No story may change state between two iterations. Story %s had illegal transition: %s", id, move)
 	case t.Rules.SkipReview:
-		p.Text = fmt.Sprintf("This run works on story %s only. Story %s had illegal transition: %s", visible(t.Rules.Only), id, move)
+		p.Text = fmt.Sprintf("This run works on story %s only. Story %s had illegal transition: %s", Visible(t.Rules.Only), id, move)
 	case t.Mode == Implement && t.chosen >= 0 && i != t.chosen && c.field == fieldStatus && c.now == NeedsReview.String():
 		p.Text = fmt.Sprintf("Implement iterations cannot move multiple stories, and this one implemented %s. Story %s had illegal transition: %s",
-			visible(t.after.Stories[t.chosen].ID), id, move)
+			Visible(t.after.Stories[t.chosen].ID), id, move)
 	case t.Mode == Implement:
 		p.Text = fmt.Sprintf("Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "+
 			"Story %s had illegal transition: %s", id, move) + sentence(details)
@@ -215,11 +215,11 @@ func (t *transitions) review(i int, now, was *Story) {
 	switch {
 	case details != "":
 	case t.chosen < 0:
-		details = "this run works on story " + visible(t.Rules.Only) + " only"
+		details = "this run works on story " + Visible(t.Rules.Only) + " only"
 	default:
-		details = "multiple stories were changed; review may only modify one story, and this one reviewed " + visible(t.after.Stories[t.chosen].ID)
+		details = "multiple stories were changed; review may only modify one story, and this one reviewed " + Visible(t.after.Stories[t.chosen].ID)
 	}
-	id := visible(now.ID)
+	id := Visible(now.ID)
 	t.found.add(Problem{Kind: Transition, Story: id, index: i, reset: stateFields(), Text: reviewText(id, details)})
 }
 
@@ -282,6 +282,6 @@ func (s Snapshot) lost(was *Story) Problem {
 	case s.Rules.SkipReview:
 		text = "Story %s was removed or renamed, but does not pass. Keep it with its id; what it leaves over can become new stories."
 	}
-	id := visible(was.ID)
+	id := Visible(was.ID)
 	return Problem{Kind: Transition, Story: id, index: -1, Text: fmt.Sprintf(text, id)}
 }

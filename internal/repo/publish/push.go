@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -347,6 +349,24 @@ func (b *Branch) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash,
 	}
 	return made[len(made)-1], nil
 }
+
+// OwnOnly refuses to rebase a branch with commits of somebody else. A commit is ours when
+// it says which run made it, or when our committer made it, as the agent's are.
+func (b *Branch) OwnOnly(sp history.Range) error {
+	if sp.Cut {
+		return fmt.Errorf("update-base: rebase is for branches of at most %d commits, and %s has more: use merge", history.MaxMessages, b.opt.Branch)
+	}
+	for _, n := range sp.Commits {
+		if n.Committer == b.opt.Committer || ralphRun.MatchString(n.Message) {
+			continue
+		}
+		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ralph's: use merge, or another branch", n.Hash.String()[:7], printable.Line(n.Committer.Name, 80), b.opt.Branch)
+	}
+	return nil
+}
+
+// ralphRun is the trailer that names the run a commit was made by.
+var ralphRun = lazyregexp.New(`(?m)^Ralph-Run: \S`)
 
 // Rebase makes the commits of a chain, newest first, anew on top of onto, and
 // returns the new ones, oldest first. The merge a line starts with keeps its

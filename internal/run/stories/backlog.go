@@ -53,6 +53,10 @@ type Backlog struct {
 	since     string            // HEAD before what unseen names
 	unseen    string            // what was changed after the last story was approved; empty: nothing
 	forgeable map[string]bool   // stories that an unprotected review approved in this run
+	progress  string            // progress.txt as the branch found it
+	notes     bool              // stories have files of notes beside it
+	joined    bool              // the base's list is in the branch's: the agent has merged them
+	reopened  int               // times that a story was given back because the base is not merged
 }
 
 // turn is the iteration at hand.
@@ -84,6 +88,15 @@ func (b *Backlog) Begin(iteration, _ int) (ralph.Step, error) {
 			b.o.Host.Emit(ralph.Event{Kind: ralph.EventWarning, At: time.Now(), Text: p, Iteration: iteration})
 		}
 		b.turn.between = said
+	}
+	switch {
+	case !b.unmerged():
+	case b.reopened > maxReopened:
+		return ralph.Step{}, &ralph.Refusal{Outcome: ralph.Stalled, Err: fmt.Errorf("after %d attempts %s is not merged into the branch, and they conflict", maxReopened, b.o.Base)}
+	case b.list.Done(b.rules):
+		if err := b.reopen(); err != nil {
+			return ralph.Step{}, err
+		}
 	}
 	b.turn.snapshot = tasks.Take(b.list, b.rules)
 	if err := b.lock.Update(b.marker(b.turn.snapshot)); err != nil {
@@ -124,6 +137,9 @@ func (b *Backlog) repair(s tasks.Snapshot, data []byte, err error) (said []strin
 	}
 	setup := s.Setup(r.List)
 	r.List, r.Changed, r.Problems = setup.List, r.Changed || setup.Changed, append(r.Problems, setup.Problems...)
+	if b.alone() && !b.o.AgentCommits {
+		r = b.onto(b.list, r)
+	}
 	return b.accept(r)
 }
 
@@ -156,6 +172,8 @@ func (b *Backlog) Again() error {
 // Settle puts back what the iteration was not allowed to write.
 func (b *Backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 	b.turn.looks++
+	b.join()
+	b.keepNotes()
 	data, err := b.folder.Tasks()
 	if b.turn.looks > 1 { // guardrails run code of the agent's, and nothing in them moves a story
 		var said []string
@@ -179,7 +197,7 @@ func (b *Backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 
 // write puts the list back, also where the agent sees it.
 func (b *Backlog) write(data []byte) error {
-	if err := b.folder.WriteTasks(data); err != nil || b.o.Host.Put == nil {
+	if err := b.folder.Write(tasks.TasksName, data); err != nil || b.o.Host.Put == nil {
 		return err
 	}
 	return b.o.Host.Put(b.folder.Path(tasks.TasksName), data)
@@ -214,6 +232,10 @@ type Options struct {
 	Published     bool   // the work is looked at and published
 	AgentCommits  bool   // the agent makes the commits
 	Base, BaseSHA string // of the branch, where it is published
+	// Conflict asks for the base to be merged into the branch, which ralph could not;
+	// empty: there is nothing to ask for. Tip is the base's newest commit, which git may
+	// lack here unless it is to be merged.
+	Conflict, Tip string
 	Host          Host
 }
 
@@ -226,6 +248,10 @@ type Host struct {
 	Seen func() string
 	// Changed lists the paths that changed since the work was seen; nil: git is asked.
 	Changed func(since string) ([]string, error)
+	// Merged reports whether what is about to be published holds Options.Tip.
+	Merged func() bool
+	// BaseFile is the base's version of a file.
+	BaseFile func(name string) ([]byte, error)
 	// Put writes a file where the agent sees it; nil: it sees ours.
 	Put                   func(name string, data []byte) error
 	Note, Warn, Say, Show func(string) // keep; keep and show; show; show as a warning

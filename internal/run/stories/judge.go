@@ -91,7 +91,11 @@ func (b *Backlog) besides(path string) bool {
 
 // own are the files of the folder that every iteration writes.
 func (b *Backlog) own() []string {
-	return []string{b.folder.Path(tasks.TasksName), b.folder.Path(tasks.ProgressName)}
+	own := []string{b.folder.Path(tasks.TasksName), b.folder.Path(tasks.ProgressName)}
+	if b.alone() {
+		own = append(own, b.folder.Path(tasks.NotesName(b.rules.Only)))
+	}
+	return own
 }
 
 func nulls(text string) []string {
@@ -127,6 +131,12 @@ func (b *Backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 				oneLine(b.step.Story), approval))
 		}
 		if said = append(said, more...); err != nil {
+			return ralph.Settlement{}, err
+		}
+	}
+	if b.turn.looks > 1 && b.list.Done(b.rules) && b.unmerged() {
+		said = append(said, fmt.Sprintf("Story %s is done, and the branch still conflicts with %s: it is given back, to be merged.", oneLine(b.step.Story), oneLine(b.o.Base)))
+		if err := b.reopen(); err != nil {
 			return ralph.Settlement{}, err
 		}
 	}

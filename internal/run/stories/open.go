@@ -91,12 +91,18 @@ func Open(s *List, o Options) (*Backlog, error) {
 	if err := b.killed(list); err != nil {
 		return nil, err
 	}
+	if o.Conflict != "" && b.fork(o.Tip) == "" {
+		return nil, fmt.Errorf("%s conflicts with the branch, and in this clone the agent cannot merge them, because it lacks the commit that they have in common: check out with fetch-depth: 0", o.Base)
+	}
 	b.list, b.seal = list, b.putBack
 	for _, s := range list.Stories {
 		b.earlier[s.ID] = s.Status == tasks.NeedsReview || s.Status == tasks.ChangesRequested
 	}
 	b.compare()
 	b.advise()
+	b.notes = o.Host.Git(1, "ls-files", "--", b.folder.Path(tasks.NotesPattern)) != ""
+	b.progress, _ = b.folder.Read(tasks.ProgressName) // missing: it is written empty
+	b.readProgress()
 	take := b.folder.Lock
 	if !o.Local { // a pid of another container means nothing here, and the workspace is ours alone
 		take = b.folder.TakeOver
@@ -120,13 +126,13 @@ func Open(s *List, o Options) (*Backlog, error) {
 // readPrompt keeps what every iteration is told, and what is wanted, as they are
 // before the agent could edit them.
 func (s *List) readPrompt() error {
-	if prd, err := s.folder.PRD(); err == nil {
+	if prd, err := s.folder.Read(tasks.PRDName); err == nil {
 		s.prd = prd
 	}
 	if s.prompt != "" {
 		return nil
 	}
-	text, err := s.folder.Prompt()
+	text, err := s.folder.Read(tasks.PromptName)
 	s.prompt = text
 	switch name := s.folder.Path(tasks.PromptName); {
 	case errors.Is(err, fs.ErrNotExist):

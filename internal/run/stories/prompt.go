@@ -14,10 +14,21 @@ import (
 // Ask builds the prompt of an iteration: prompt.md, and what this iteration needs
 // to know besides.
 func (b *Backlog) Ask(ask ralph.Ask) (ralph.Prompt, error) {
-	values := tasks.Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.folder.Dir(), Snapshot: b.turn.snapshot}
+	values := Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.folder.Dir(), Snapshot: b.turn.snapshot}
 	parts := []string{strings.TrimRight(values.Expand(b.prompt), "\n")}
 	if back := append(append([]string(nil), ask.Settled.Problems...), b.turn.between...); len(back) > 0 {
 		parts = append(parts, "## What was put back\n\nThe task list was changed in ways that were not allowed. This was undone:\n\n- "+strings.Join(oneLines(back), "\n- "))
+	}
+	notes := b.folder.Path(tasks.NotesPattern)
+	switch {
+	case b.alone():
+		parts = append(parts, fmt.Sprintf("Other jobs work on other stories of the list at the same time, on branches of their own. Write your notes to `%s`, not to `%s`, and read the other `%s`, too.",
+			b.folder.Path(tasks.NotesName(b.rules.Only)), b.folder.Path(tasks.ProgressName), notes))
+	case b.notes:
+		parts = append(parts, fmt.Sprintf("Stories that had a branch of their own left their notes in `%s`: read them, too.", notes))
+	}
+	if b.unmerged() && ask.Step.Mode != string(tasks.Review) {
+		parts = append(parts, b.o.Conflict)
 	}
 	switch {
 	case b.unseen != "":
@@ -78,7 +89,7 @@ func (b *Backlog) material(ask ralph.Ask) string {
 			fmt.Fprintf(&m, "- %s\n", strings.Join(strings.Fields(c), " "))
 		}
 	}
-	if prd, err := b.folder.PRD(); b.prd != "" && (err != nil || prd != b.prd) {
+	if prd, err := b.folder.Read(tasks.PRDName); b.prd != "" && (err != nil || prd != b.prd) {
 		fmt.Fprintf(&m, "\n%s was changed since this run began, which no iteration may do: see git for what it said.\n", b.folder.Path(tasks.PRDName))
 	}
 	if len(ask.Verdicts) > 0 {
@@ -140,13 +151,7 @@ func (b *Backlog) first(commit string) string {
 		return commit
 	}
 	const format = "%h %(trailers:key=Ralph-Run,valueonly,separator=%x2C)%x00"
-	base := b.o.BaseSHA
-	for _, name := range []string{"refs/remotes/origin/" + b.o.Base, "refs/heads/" + b.o.Base} {
-		if at := strings.TrimSpace(b.o.Host.Git(200, "rev-parse", "--verify", "--quiet", name)); at != "" {
-			base = at
-		}
-	}
-	below := nulls(b.o.Host.Git(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, base+".."+commit+"^"))
+	below := nulls(b.o.Host.Git(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, b.base()+".."+commit+"^"))
 	for _, line := range below {
 		hash, run, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if hash == "" || strings.TrimSpace(run) != "" {

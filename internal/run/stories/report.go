@@ -31,7 +31,7 @@ func (b *Backlog) Report() ralph.TaskList {
 	if (!b.o.Published || b.o.AgentCommits) && b.overclaimed() {
 		b.o.Host.Note(fmt.Sprintf("The last commit marks a story as done that is not. The correct list is in %s: commit it before anybody clones this.", b.folder.Path(tasks.TasksName)))
 	}
-	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
+	if now, err := b.folder.Read(tasks.PRDName); b.prd != "" && (err != nil || now != b.prd) {
 		b.o.Host.Note(b.folder.Path(tasks.PRDName) + " changed during the run, which no iteration may do: review it.")
 	}
 	if b.o.Published && b.o.AgentCommits { // else the run counts what is not committed
@@ -39,7 +39,7 @@ func (b *Backlog) Report() ralph.TaskList {
 			b.o.Host.Note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
 		}
 	}
-	if now, err := b.folder.Prompt(); !b.given && (err != nil || now != b.prompt) {
+	if now, err := b.folder.Read(tasks.PromptName); !b.given && (err != nil || now != b.prompt) {
 		b.o.Host.Note(b.folder.Path(tasks.PromptName) + " changed during the run. It instructs every iteration of the next run: review it.")
 	}
 	if len(other) > 0 {

@@ -1,4 +1,4 @@
-package tasks
+package stories
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/tasks"
 )
 
 // Values are what prompt.md can ask for.
@@ -14,7 +15,7 @@ type Values struct {
 	Iteration     int // from 1
 	MaxIterations int // 0: no limit
 	Dir           string
-	Snapshot      Snapshot
+	Snapshot      tasks.Snapshot
 }
 
 // variable is a name that prompt.md can use, as {{NAME}}, $NAME and ${NAME}.
@@ -29,8 +30,8 @@ func variables() []variable {
 		{"RALPH_MAX_ITERATIONS", func(v Values) string { return limit(v.MaxIterations) }},
 		{"RALPH_DIR", func(v Values) string { return v.Dir }},
 		{"MODE", func(v Values) string { return string(v.Snapshot.Mode) }},
-		{"STORY_ID", func(v Values) string { return cmp.Or(visible(v.Snapshot.Story.ID), "none") }},
-		{"STORY_TITLE", func(v Values) string { return cmp.Or(visible(v.Snapshot.Story.Title), "every story is done") }},
+		{"STORY_ID", func(v Values) string { return cmp.Or(tasks.Visible(v.Snapshot.Story.ID), "none") }},
+		{"STORY_TITLE", func(v Values) string { return cmp.Or(tasks.Visible(v.Snapshot.Story.Title), "every story is done") }},
 		{"REVIEW_CAP", func(v Values) string { return limit(v.Snapshot.Rules.ReviewCap) }},
 		{"SKIP_REVIEW", func(v Values) string { return strconv.FormatBool(v.Snapshot.Rules.SkipReview) }},
 	}
