@@ -26,7 +26,7 @@ import (
 type doctorCmd struct {
 	localFlags
 	Offline bool `help:"Do not contact the forge or the model: nothing leaves this machine."`
-	Host    bool `help:"Look at this machine as a runner for org/ralph-action/host: sudo, the toolchain, and the commands on PATH that the sandbox cannot start."`
+	Host    bool `help:"Look at this machine as a runner for org/ralph-action/host: namespaces, the toolchain, and the commands on PATH that the sandbox cannot start."`
 	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
 

@@ -24,11 +24,6 @@ func (d *doctor) checkHost(ctx context.Context) {
 	} else {
 		d.add("host: Landlock", StatusWarn, why, "Linux 5.19 or later with Landlock restricts file access")
 	}
-	if err := proc.Sudo(ctx, d.Environ); err != nil {
-		d.add("host: sudo", StatusOK, "does not work without a password, so there are no namespaces: "+err.Error(), "")
-	} else {
-		d.add("host: sudo", StatusOK, "works without a password, so a job can have namespaces", "")
-	}
 	for _, tool := range []struct{ name, arg, advice string }{
 		{"node", "--version", "agents that are missing come from npm, which needs it: actions/setup-node, or install the agent on the machine"},
 		{"curl", "--version", "the action downloads its binary with it: install it, or give the input binary"},

@@ -101,15 +101,22 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	}
 }
 
-// checkNamespaces says which namespaces a run in this job would have.
+// checkNamespaces says which namespaces a run on this runner would have.
 func (d *doctor) checkNamespaces(ctx context.Context) {
+	if !d.sandboxes() || !d.onRunner() && !d.Host {
+		return
+	}
+	if os.Geteuid() == 0 {
+		d.add("namespaces", StatusSkip, "they are for a runner whose user is not root", "")
+		return
+	}
 	err := d.openNamespaces(ctx)
 	switch {
 	case err != nil:
 		d.add("namespaces", StatusFail, d.without, err.Error())
 	case d.without != "":
 		d.add("namespaces", StatusWarn, "none: "+d.without, "where the runner's user may use sudo without a password, other processes and files of the job are not even seen by the agent")
-	case d.namespaces != nil:
+	default:
 		d.add("namespaces", StatusOK, d.namespaces.String(), "")
 	}
 }

@@ -22,12 +22,9 @@ func (in *Input) onRunner() bool {
 	return runtime.GOOS == "linux" && os.Geteuid() != 0 && in.getenv("GITHUB_ACTIONS") == "true"
 }
 
-// openNamespaces has the children of a job on the runner itself live in namespaces of
-// their own, where sudo asks for no password.
+// openNamespaces has the children of the run live in namespaces of their own, where sudo
+// asks for no password.
 func (w *workspace) openNamespaces(ctx context.Context) (err error) {
-	if !w.onRunner() || !w.sandboxes() {
-		return nil
-	}
 	if w.namespaces, err = namespace.Start(ctx, namespace.Options{Hide: w.hidden(), Caches: w.cacheFolders()}); err != nil {
 		w.without = err.Error()
 		return w.checkWithout()

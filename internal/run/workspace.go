@@ -55,7 +55,11 @@ func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*wo
 
 func (w *workspace) open(ctx context.Context) error {
 	if !w.local() {
-		if err := errors.Join(w.openNamespaces(ctx), w.checkSandbox()); err != nil {
+		var err error
+		if w.onRunner() && w.sandboxes() {
+			err = w.openNamespaces(ctx)
+		}
+		if err := errors.Join(err, w.checkSandbox()); err != nil {
 			return invalid(err)
 		}
 	}

@@ -3,13 +3,13 @@
 package toolchain
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// variables name folders of tools, or lists of such folders. None of them holds
-// credentials, or is a folder that a tool keeps credentials in.
+// variables name folders of tools, or lists of such folders.
 var variables = []string{
 	"GOROOT",
 	"JAVA_HOME", // and JAVA_HOME_17_X64 and so on
@@ -56,6 +56,10 @@ var homes = []struct {
 	{".config/composer/vendor/bin", []string{".config/composer/vendor"}, ""},
 }
 
+// credentials are files below HOME that lie in folders of tools. A folder with one of them
+// stays closed.
+var credentials = []string{".gem/credentials", ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml", ".gradle/gradle.properties", ".config/composer/auth.json", ".composer/auth.json"}
+
 // Toolchain is what a child needs in order to use the tools of its machine.
 type Toolchain struct {
 	Paths []string // to read, absolute; all of them exist
@@ -76,6 +80,16 @@ func Find(environ, private []string) Toolchain {
 		home = strings.TrimPrefix(environ[i], "HOME=")
 	}
 	private = append(slices.Clone(private), home)
+	for _, name := range credentials {
+		if file := filepath.Join(home, name); home != "" && exists(file) {
+			private = append(private, file)
+		}
+	}
+	for _, p := range slices.Clone(private) {
+		if real, err := filepath.EvalSymlinks(p); err == nil && real != p {
+			private = append(private, real)
+		}
+	}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if !slices.Contains(variables, name) && !strings.HasPrefix(name, "JAVA_HOME_") {
@@ -156,6 +170,11 @@ func (t *Toolchain) open(dir string, private []string) (closed string) {
 // dot-folders right below it, where tools keep credentials as well.
 func shared(dir, home string) bool {
 	return dir == "/" || home != "" && (dir == filepath.Clean(home) || filepath.Dir(dir) == filepath.Clean(home))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // within reports whether a path is dir or lies below it.

@@ -56,18 +56,37 @@ func TestFind(t *testing.T) {
 // A variable that names a folder above HOME or the workspace, by a link as well, opens nothing.
 func TestFindPrivate(t *testing.T) {
 	t.Parallel()
-	at := machine(t, "users/me/repo", "temp")
-	if err := os.Symlink(at("users"), at("link")); err != nil {
-		t.Fatal(err)
+	at := machine(t, "users/me/repo", "temp", "other")
+	for link, to := range map[string]string{"link": "users", "linked": "other"} {
+		if err := os.Symlink(at(to), at(link)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, dir := range []string{"", "users", "users/me", "link", "users/me/repo", "temp"} {
-		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir), "PATH=" + at(dir)}, []string{at("users/me/repo"), at("temp")})
+	for _, dir := range []string{"", "users", "users/me", "link", "users/me/repo", "temp", "other"} {
+		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir), "PATH=" + at(dir)}, []string{at("users/me/repo"), at("temp"), at("linked")})
 		if len(got.Paths)+len(got.Env) > 0 {
 			t.Errorf("GOROOT and PATH = %s open %q", dir, got)
 		}
 		if len(got.Named) != 1 || got.Named[0].Closed == "" {
 			t.Errorf("GOROOT = %s: %v, want why it is closed", dir, got.Named)
 		}
+	}
+}
+
+// A folder of a tool that holds its credentials stays closed, and says so.
+func TestFindCredentials(t *testing.T) {
+	t.Parallel()
+	at := machine(t, ".gem/ruby", "tools/.gem")
+	environ := []string{"HOME=" + at(""), "GEM_HOME=" + at(".gem"), "GEM_PATH=" + at(".gem/ruby")}
+	if got := toolchain.Find(environ, nil); !slices.Equal(got.Paths, []string{at(".gem"), at(".gem/ruby")}) {
+		t.Errorf("without credentials: %q", got.Paths)
+	}
+	if err := os.WriteFile(at(".gem/credentials"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := toolchain.Find(environ, nil)
+	if want := []string{at(".gem/ruby")}; !slices.Equal(got.Paths, want) || got.Named[0].Closed != "it holds "+at(".gem/credentials") {
+		t.Errorf("with credentials: %q, %v, want %q", got.Paths, got.Named, want)
 	}
 }
 
