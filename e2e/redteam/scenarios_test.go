@@ -209,6 +209,9 @@ func (r scenario) enter(t *testing.T, k *kit, list []Attack, where column, contr
 	if r.own {
 		name = list[0].ID
 	}
+	if list[0].ID == "disk" {
+		r.files = map[string]gitserver.File{".github/ralph.yml": {Content: "min-free-disk: " + leaving(t, k.dir, 150<<20) + "\n"}}
+	}
 	s := k.newStage(t, name, control, r)
 	s.Where = where
 	s.Orders = r.orders(list, s.world)
@@ -217,9 +220,6 @@ func (r scenario) enter(t *testing.T, k *kit, list []Attack, where column, contr
 	})
 	maps.Copy(s.Inputs, r.inputs)
 	maps.Copy(s.Env, r.env)
-	if list[0].ID == "disk" {
-		s.Inputs["min-free-disk"] = leaving(t, s.Workspace, 150<<20)
-	}
 	if !control || !r.bare {
 		if control {
 			maps.Copy(s.Inputs, r.loose)

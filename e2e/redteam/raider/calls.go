@@ -57,7 +57,7 @@ func call(args []string) error {
 				return err
 			}
 			defer unix.Close(fd)
-			return unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN, unix.AT_FDCWD, "/github/runner_temp")
+			return unix.FanotifyMark(fd, unix.FAN_MARK_ADD, unix.FAN_OPEN, unix.AT_FDCWD, "/github/runner_temp/other-step.txt")
 		},
 		"nproc":     func() error { return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 20000, Max: 20000}) }, // above that of the sandbox
 		"mountover": mountOver,
@@ -68,7 +68,7 @@ func call(args []string) error {
 				return err
 			}
 			defer unix.Close(fd)
-			_, err = unix.InotifyAddWatch(fd, "/github/runner_temp", unix.IN_ALL_EVENTS)
+			_, err = unix.InotifyAddWatch(fd, "/github/runner_temp/other-step.txt", unix.IN_ALL_EVENTS)
 			return err
 		},
 	}
