@@ -67,7 +67,11 @@ grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
 `, fmt.Sprintf("DECOY=%d", decoy.Process.Pid), "TOOL="+tool)
 	err = cmd.Wait()
 	text := out.String()
-	t.Log(text)
+	defer func() {
+		if t.Failed() {
+			t.Log(text)
+		}
+	}()
 	if err != nil {
 		t.Fatalf("the run: %v", err)
 	}
