@@ -143,7 +143,11 @@ func (n *Namespaces) Close() error {
 
 // complaint is why the helper has ended.
 func (n *Namespaces) complaint() error {
-	return errors.New(cmp.Or(n.says.String(), fmt.Sprintf("sudo: %s", n.helper.ProcessState)))
+	text := n.says.String()
+	if last := strings.LastIndex(text, "sudo: "); last > 0 { // before it are warnings
+		text = text[last:]
+	}
+	return errors.New(cmp.Or(text, fmt.Sprintf("sudo: %s", n.helper.ProcessState)))
 }
 
 // Process is a supervisor.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -167,8 +168,16 @@ func (f folders) start(t *testing.T, out io.Writer, script string, env ...string
 	return cmd
 }
 
-// isRoot reports whether the tests can make a user and a sudo.
-func isRoot() bool { return os.Geteuid() == 0 }
+// isRoot reports whether the tests can be another user, and a sudo that may mount: root in
+// a container may not.
+func isRoot() bool {
+	may := make(chan bool)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		may <- os.Geteuid() == 0 && unix.Unshare(unix.CLONE_NEWNS) == nil
+	}()
+	return <-may
+}
 
 // await polls until there is what a test waits for.
 func await(t *testing.T, what string, there func() bool) {

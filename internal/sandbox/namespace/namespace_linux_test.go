@@ -67,7 +67,11 @@ grep -o 'ralph-root-[0-9]*' /proc/self/mountinfo
 `, fmt.Sprintf("DECOY=%d", decoy.Process.Pid), "TOOL="+tool)
 	err = cmd.Wait()
 	text := out.String()
-	t.Log(text)
+	defer func() {
+		if t.Failed() {
+			t.Log(text)
+		}
+	}()
 	if err != nil {
 		t.Fatalf("the run: %v", err)
 	}
@@ -320,7 +324,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, sudo, want string }{
 		{"none", "", "there is no " + base + "/none"},
-		{"password", "echo 'sudo: a password is required' >&2; exit 1", "sudo: a password is required"},
+		{"password", "echo 'sudo: unable to resolve host x' >&2; echo 'sudo: a password is required' >&2; exit 1", "sudo: a password is required"},
 		{"silent", "exit 3", "sudo: exit status 3"},
 		{"hangs", "exec sleep 3", "sudo does not answer"},
 		{"no-socket", `shift 2; exec "$@" </dev/null`, "ralph sandbox-root: sudo does not hand its standard input on (as with log_input)"},

@@ -50,7 +50,7 @@ type root struct {
 	has     answer
 
 	mu       sync.Mutex
-	children map[int]chan struct{} // by PID, closed when they have been waited for
+	children map[int]chan struct{} // by PID, closed when they have ended and that is told
 }
 
 // helper serves the run at the other end of standard input until that is closed.
@@ -283,11 +283,11 @@ func (r *root) start(data []byte, fds []int) {
 		status := wait(pid)
 		r.mu.Lock()
 		delete(r.children, pid)
-		close(exited)
 		r.mu.Unlock()
 		leaf.remove()
 		_, _ = io.WriteString(alive, status)
 		_ = unix.Shutdown(int(alive.Fd()), unix.SHUT_RDWR) // watch reads it still
+		close(exited)
 	}()
 }
 
