@@ -94,11 +94,12 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + s.getenv("PATH")}, SpillDir: t.store, Reaper: true, Namespaces: s.namespaces}
 	if s.isolation != config.IsolationOff {
 		open := []string{s.Workspace, t.home, t.tmp, t.index}
-		if folder := s.taskPath(); folder != "" {
-			open = append(open, folder)
+		if folder := s.taskPath(); folder != "" && s.Before.Left == nil { // else the agent may have made it a link
+			open = append(open, confine.Outside([]string{folder}, open)...)
 		}
+		install := confine.Outside(s.install(), open)
 		open = append(open, s.sharedTemp()...)
-		policy := confine.DefaultPolicy(open, s.install())
+		policy := confine.DefaultPolicy(open, install)
 		policy.Strict = s.isolation == config.IsolationStrict
 		policy.Hide(s.getenv("RUNNER_TEMP"))  // the runner's command files, and credentials of checkout
 		policy.Hide(namespace.RunnerFolder()) // the runner's own credentials

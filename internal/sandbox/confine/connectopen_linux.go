@@ -30,11 +30,13 @@ func canHold() bool {
 }
 
 // unixRules leaves all sockets but datagrams of AF_UNIX, which name their target in the
-// call that sends.
+// call that sends, in a pair as well.
 func unixRules() []unix.SockFilter {
+	made := join(arg(0), when(unix.AF_UNIX, streamOnly(resultAllow)), give(resultAllow))
 	return join(
 		when(unix.SYS_CONNECT, give(resultNotify)),
-		when(unix.SYS_SOCKET, arg(0), when(unix.AF_UNIX, streamOnly(resultAllow)), give(resultAllow)),
+		when(unix.SYS_SOCKET, made),
+		when(unix.SYS_SOCKETPAIR, made),
 	)
 }
 

@@ -127,9 +127,8 @@ func (c cgroup) remove() error {
 	_ = write(string(c), "cgroup.kill", "1") // from Linux 5.14 on; they are dead already
 	late := time.Now().Add(dieTime)
 	for {
-		leaves, _ := filepath.Glob(filepath.Join(string(c), "*", "cgroup.procs"))
-		for _, procs := range leaves {
-			_ = os.Remove(filepath.Dir(procs))
+		for _, dir := range c.leaves() {
+			_ = os.Remove(dir)
 		}
 		err := os.Remove(string(c))
 		if err == nil || errors.Is(err, os.ErrNotExist) || time.Now().After(late) {
@@ -137,6 +136,17 @@ func (c cgroup) remove() error {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// leaves are the cgroups in it. Names of systemd's have signs of patterns (system-x\x2dy.slice).
+func (c cgroup) leaves() (dirs []string) {
+	entries, _ := os.ReadDir(string(c))
+	for _, e := range entries {
+		if e.IsDir() {
+			dirs = append(dirs, filepath.Join(string(c), e.Name()))
+		}
+	}
+	return dirs
 }
 
 func write(dir, name, text string) error {

@@ -394,3 +394,74 @@ func TestComplaintIsBounded(t *testing.T) {
 		t.Errorf("len(String()) = %d, want at most 2048", got)
 	}
 }
+
+// A folder that somebody else made is none of a helper's, and one that another helper has
+// locked already is left to that.
+func TestFoldersOfOthers(t *testing.T) {
+	t.Parallel()
+	dir, others := t.TempDir(), ""
+	if os.Geteuid() == 0 {
+		others = filepath.Join(dir, "others")
+		if err := errors.Join(os.Mkdir(others, 0o755), os.Chown(others, user, user)); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		others = "/var" // root's
+	}
+	if _, err := namespace.Lock(others); !errors.Is(err, syscall.EPERM) {
+		t.Errorf("Lock() of somebody else's folder: %v, want %v", err, syscall.EPERM)
+	}
+	made := 0
+	got, err := namespace.LockedNew(func() (string, error) {
+		made++
+		one := filepath.Join(dir, fmt.Sprint(made))
+		if err := os.Mkdir(one, 0o700); err != nil || made > 2 {
+			return one, err
+		}
+		if made == 1 {
+			return one, os.Remove(one) // by the other helper, which is done with it
+		}
+		_, err := namespace.Lock(one)
+		return one, err
+	})
+	if want := filepath.Join(dir, "3"); got != want || err != nil {
+		t.Errorf("LockedNew() = %s, %v, want %s", got, err, want)
+	}
+}
+
+// A folder is removed however deep it is.
+func TestRemoveDeep(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "dir")
+	for _, name := range []string{"up-0/x", "up-1", "way" + strings.Repeat("/d", 100) + "/x", "way" + strings.Repeat("/d", 50) + "/e" + strings.Repeat("/d", 50)} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := t.TempDir()
+	if err := errors.Join(os.WriteFile(outside+"/file", nil, 0o600), os.Symlink(outside, dir+"/way/d/link")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("/proc/self/exe", "remove", dir).CombinedOutput(); err != nil {
+		t.Errorf("%v: %.300s", err, out)
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is left: %v", err)
+	}
+	if _, err := os.Stat(outside + "/file"); err != nil {
+		t.Error(err)
+	}
+}
+
+// Names of cgroups are no patterns.
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), `system-x\x2dy[1].slice`)
+	leaf := filepath.Join(dir, "leaf")
+	if err := errors.Join(os.MkdirAll(leaf, 0o755), os.WriteFile(dir+"/cgroup.procs", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := namespace.Leaves(dir); len(got) != 1 || got[0] != leaf {
+		t.Errorf("Leaves() = %q, want %q", got, leaf)
+	}
+}

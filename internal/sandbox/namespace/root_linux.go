@@ -140,33 +140,100 @@ func (r *root) makeBase() (err error) {
 	if err != nil {
 		return err
 	}
-	if r.base, err = os.MkdirTemp("/var/tmp", "ralph-root-"); err != nil {
+	if r.base, err = lockedNew(func() (string, error) { return os.MkdirTemp("/var/tmp", "ralph-root-") }); err != nil {
 		return err
-	}
-	if _, err := lock(r.base); err != nil {
-		return fmt.Errorf("lock %s: %w", r.base, err)
 	}
 	for _, dir := range old {
 		if fd, err := lock(dir); err == nil {
 			if group, err := findCgroup(filepath.Base(dir)); err == nil {
 				_ = group.remove()
 			}
-			_ = os.RemoveAll(dir)
+			_ = removeAll(dir)
 			_ = unix.Close(fd)
 		}
 	}
 	return nil
 }
 
-// lock locks a folder until the descriptor is closed.
+// lockedNew makes a folder and locks it. Another helper may be faster, take it for one of
+// a helper that was killed, and remove it.
+func lockedNew(mkdir func() (string, error)) (dir string, err error) {
+	for range 10 {
+		if dir, err = mkdir(); err != nil {
+			return "", err
+		}
+		if _, err = lock(dir); err == nil {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("lock %s: %w", dir, err)
+}
+
+// lock locks a folder of ours until the descriptor is closed. Everybody may make one beside.
 func lock(dir string) (fd int, err error) {
 	if fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0); err != nil {
 		return -1, err
 	}
-	if err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && int(st.Uid) != os.Geteuid() {
+		err = unix.EPERM
+	}
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
 		_ = unix.Close(fd)
 	}
 	return fd, err
+}
+
+// removeAll removes a folder that children wrote in, however deep it is: os.RemoveAll has
+// all folders of a path open at once. What is deep is moved up.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) {
+		return err
+	}
+	top, err := os.OpenRoot(path)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	for n := 0; ; {
+		dirs, err := readDirs(top, ".")
+		if err != nil || len(dirs) == 0 {
+			return errors.Join(err, os.RemoveAll(path))
+		}
+		for _, dir := range dirs {
+			below, err := readDirs(top, dir)
+			for ; err == nil && len(below) > 0; n++ {
+				if err = top.Rename(filepath.Join(dir, below[0]), fmt.Sprint("up-", n)); err == nil {
+					below = below[1:]
+				} else if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTDIR) {
+					err = nil // the name is taken
+				}
+			}
+			if err = errors.Join(err, top.RemoveAll(dir)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// readDirs are the folders in one.
+func readDirs(root *os.Root, dir string) (names []string, err error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
 }
 
 // takeUmask makes the caller's umask that of the children: sudo has its own.
@@ -340,7 +407,7 @@ func (r *root) close() error {
 	}
 	errs = append(errs, r.cgroup.remove())
 	if r.base != "" {
-		errs = append(errs, os.RemoveAll(r.base))
+		errs = append(errs, removeAll(r.base))
 	}
 	return errors.Join(errs...)
 }

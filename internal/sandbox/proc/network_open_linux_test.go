@@ -38,7 +38,7 @@ func networkOpen(args []string) int {
 	_, datagram := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	said := map[string]string{
 		"tcp": word(dial(s.Forbidden)), "tcp, nobody there": word(dial(netip.MustParseAddrPort("127.0.0.1:1"))), "tcp, go": word(closed(net.Dial("tcp", s.Forbidden.String()))),
-		"udp": word(datagrams()), "pair": word(pair()),
+		"udp": word(datagrams()), "pair": word(pair(s.Datagram)),
 		"unix, inside": word(unixTo(s.Inside)), "unix, bound": word(boundUnix(filepath.Join(s.Folder, "mine"), s.Inside)), "unix, go": word(closed(net.Dial("unix", s.Inside))),
 		"unix, missing": word(unixTo(s.Inside + "-not")), "unix, outside": word(unixTo(s.Outside)), "unix, link": word(unixTo(s.Link)), "unix, abstract": word(unixTo(s.Abstract)), "unix, datagram": word(datagram),
 		"no descriptor": word(unix.Connect(999, &unix.SockaddrUnix{Name: s.Outside})), "no socket": word(unix.Connect(0, &unix.SockaddrUnix{Name: s.Inside})),
@@ -84,13 +84,13 @@ func datagrams() error {
 	return nil
 }
 
-func pair() error {
+// pair sends a datagram to somebody else than the other end of a pair.
+func pair(path string) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return err
 	}
-	_, err = unix.Write(fds[0], []byte("x"))
-	return err
+	return unix.Sendto(fds[0], []byte("x"), 0, &unix.SockaddrUnix{Name: path})
 }
 
 type rawAddress [unix.SizeofSockaddrUnix]byte
@@ -152,12 +152,17 @@ func TestOpenNetwork(t *testing.T) {
 	server, _ := tcpListener(t)
 	s := netSpec{
 		Forbidden: server, Folder: r.work, Inside: filepath.Join(r.work, "inside"), Outside: filepath.Join(r.outside, "docker.sock"),
-		Link: filepath.Join(r.work, "link"), Abstract: "@" + newMark(),
+		Link: filepath.Join(r.work, "link"), Datagram: filepath.Join(r.outside, "notify"), Abstract: "@" + newMark(),
 	}
+	notify, err := net.ListenPacket("unixgram", s.Datagram)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer notify.Close()
 	_, outside := listener(t, "unix", s.Outside)
 	_, abstract := listener(t, "unix", s.Abstract)
 	listener(t, "unix", s.Inside)
-	for _, path := range []string{s.Outside, s.Inside} {
+	for _, path := range []string{s.Outside, s.Inside, s.Datagram} {
 		if err := os.Chmod(path, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -181,11 +186,11 @@ func TestOpenNetwork(t *testing.T) {
 		t.Fatalf("Run() = %+v, %v, it said %q and %q", exit, err, out.String(), errs.String())
 	}
 	want := map[string]string{
-		"unix, outside": "EACCES", "unix, link": "EACCES", "unix, abstract": "EACCES", "unix, datagram": "EACCES", "unix, missing": "ENOENT",
+		"unix, outside": "EACCES", "unix, link": "EACCES", "unix, abstract": "EACCES", "unix, datagram": "EACCES", "pair": "EACCES", "unix, missing": "ENOENT",
 		"tcp, nobody there": "ECONNREFUSED", "no descriptor": "EBADF", "no socket": "ENOTSOCK", "other family": "EAFNOSUPPORT",
 	}
 	if !takesDescriptors() {
-		want["unix, outside"], want["unix, link"], want["unix, datagram"] = "", "", ""
+		want["unix, outside"], want["unix, link"], want["unix, datagram"], want["pair"] = "", "", "", ""
 		if abi, _ := confine.Available(); abi < 6 {
 			want["unix, abstract"] = ""
 		} else {

@@ -65,16 +65,19 @@ type Toolchain struct {
 	Paths []string // to read, absolute; all of them exist
 	Env   []string // KEY=VALUE
 	Named []Folder // what variables named, opened or not
+
+	private []string
 }
 
 // Folder is one that a variable of the environment names.
 type Folder struct{ Variable, Dir, Closed string } // Closed says why it is; empty: it is open
 
 // Find reads an environment. Folders that hold one of private, such as HOME and the
-// workspace, stay closed. What is named and does not exist is left out: the environment
+// workspace, stay closed, and so does where a link below one of private leads out of it: an
+// agent may have made it. What is named and does not exist is left out: the environment
 // of a job in a container names folders of the machine outside.
 func Find(environ, private []string) Toolchain {
-	var t Toolchain
+	t := Toolchain{private: private}
 	home := ""
 	if i := slices.IndexFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, "HOME=") }); i >= 0 {
 		home = strings.TrimPrefix(environ[i], "HOME=")
@@ -156,6 +159,11 @@ func (t *Toolchain) open(dir string, private []string) (closed string) {
 	for _, p := range private {
 		if p != "" && (within(p, dir) || within(p, real)) {
 			return "it holds " + p
+		}
+	}
+	for _, p := range t.private {
+		if target, err := filepath.EvalSymlinks(p); p != "" && err == nil && within(dir, p) && !within(real, target) {
+			return "it leads out of " + p
 		}
 	}
 	for _, d := range []string{dir, real} {

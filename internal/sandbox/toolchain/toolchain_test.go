@@ -53,16 +53,17 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A variable that names a folder above HOME or the workspace, by a link as well, opens nothing.
+// A variable that names a folder above HOME or the workspace, by a link as well, opens nothing;
+// nor does a link in the workspace what is outside.
 func TestFindPrivate(t *testing.T) {
 	t.Parallel()
-	at := machine(t, "users/me/repo", "temp", "other")
-	for link, to := range map[string]string{"link": "users", "linked": "other"} {
+	at := machine(t, "users/me/repo", "temp", "other", "out/bin")
+	for link, to := range map[string]string{"link": "users", "linked": "other", "users/me/repo/venv": "out"} {
 		if err := os.Symlink(at(to), at(link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, dir := range []string{"", "users", "users/me", "link", "users/me/repo", "temp", "other"} {
+	for _, dir := range []string{"", "users", "users/me", "link", "users/me/repo", "temp", "other", "users/me/repo/venv", "users/me/repo/venv/bin"} {
 		got := toolchain.Find([]string{"HOME=" + at("users/me"), "GOROOT=" + at(dir), "PATH=" + at(dir)}, []string{at("users/me/repo"), at("temp"), at("linked")})
 		if len(got.Paths)+len(got.Env) > 0 {
 			t.Errorf("GOROOT and PATH = %s open %q", dir, got)
