@@ -83,6 +83,7 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 		end := w.rec.out.Section("Baseline: guardrails before any change")
 		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Jobs: w.jobs(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
+		w.blameSandbox(ctx, baseline)
 		w.rec.report.Baseline = baseline
 		if err := guard.Broken(baseline); err != nil {
 			return baseline, invalid(err)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -130,6 +131,18 @@ func (w *work) lookForPrograms(ctx context.Context) error {
 		}
 	}
 	return guard.Broken(wrong)
+}
+
+// blameSandbox gives its reason to what could not be started because of the sandbox.
+func (s *sandboxed) blameSandbox(ctx context.Context, baseline []ralph.Verdict) {
+	for i, v := range baseline {
+		if !v.Broken {
+			continue
+		}
+		for _, p := range s.unstartable(ctx, s.afterSetup(), s.launches(guard.Program(v.Command))) {
+			baseline[i].Reason = cmp.Or(s.keptFrom(p), v.Reason)
+		}
+	}
 }
 
 // unstartable are those of the programs that a process does not find, or cannot read and so

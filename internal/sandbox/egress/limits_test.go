@@ -287,7 +287,7 @@ func TestServices(t *testing.T) {
 	}
 	for i, want := range []string{
 		fmt.Sprintf("postgres on localhost:%d", published), fmt.Sprintf("localhost on localhost:%d", free),
-		fmt.Sprintf("gone.invalid on localhost:%d (not reachable: nothing listens there, and no container of that name is beside this one)", far),
+		fmt.Sprintf("gone.invalid on localhost:%d (not reachable: nothing listens there, and no container of that name is on this network)", far),
 		"quiet (not reachable: the job's ports: publish none of its ports)",
 	} {
 		if len(said) != 4 || said[i] != want {

@@ -28,7 +28,7 @@ func Services(ctx context.Context, all []hosts.Service) (rules hosts.List, said 
 		case beside(ctx, s.Name):
 			rules, said = append(rules, s.Beside()), append(said, at)
 		default:
-			said = append(said, at+" (not reachable: nothing listens there, and no container of that name is beside this one)")
+			said = append(said, at+" (not reachable: nothing listens there, and no container of that name is on this network)")
 		}
 	}
 	return rules, said
