@@ -76,12 +76,16 @@ func TestHostBinary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		good: "#!/bin/sh\necho \"this is ralph $1, binary='$INPUT_BINARY$NODE_OPTIONS$LD_BIND_NOW' $INPUT_TOKEN $LD_LIBRARY_PATH\"\nexit 7\n",
+		good: "#!/bin/sh\n[ \"$1\" = version ] && exit\necho \"this is ralph $1, binary='$INPUT_BINARY$NODE_OPTIONS$LD_BIND_NOW' $INPUT_TOKEN $LD_LIBRARY_PATH\"\nexit 7\n",
 		bad:  "#!/bin/sh\necho evil\n", filepath.Join(tools, "go"): "#!/bin/sh\nenv | grep -q a-secret && exit 1\nexec cp '" + good + "' \"$5\"\n",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
+	}
+	packed := filepath.Join(dir, "ralph.tar.gz")
+	if err := os.WriteFile(packed, archive(t, good), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	name := "/org/ralph-action/releases/download/v1.2.3/ralph_1.2.3_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
 	started := "this is ralph action, binary='' a-secret /the/lib"
@@ -107,6 +111,7 @@ func TestHostBinary(t *testing.T) {
 		{name: "what is given is missing", commit: good, given: "/nowhere/ralph", code: 2, says: "binary: /nowhere/ralph is no file, or does not exist"},
 		{name: "what is given is a folder", commit: good, given: dir, code: 2, says: "is no file, or does not exist"},
 		{name: "given without a release", given: good, code: 7, says: "is started unchecked"},
+		{name: "given is the archive", given: packed, code: 2, says: "is no ralph that this machine can start"},
 		{name: "no release", path: tools + ":/usr/bin:/bin", code: 7, says: started},
 		{name: "no release, no Go", path: "/usr/bin:/bin", code: 2, says: "run actions/setup-go before this step"},
 	} {

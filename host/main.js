@@ -119,7 +119,11 @@ function given (file, rel, dir) {
   if (want && sum !== want) {
     throw new Refusal(`binary: ${file} has sha256 ${sum}, and this commit of the action wants ${want} (release.json of ralph ${rel.version}).`)
   }
-  if (!want) console.log(`binary: ${file} is started unchecked: this commit of the action is no release, and holds no checksums.`)
+  if (!want) {
+    const starts = run(binary, ['version']) // else what is no program is taken for a shell script
+    if (!starts.ok) throw new Refusal(`binary: ${file} is no ralph that this machine can start: ${starts.text}`)
+    console.log(`binary: ${file} is started unchecked: this commit of the action is no release, and holds no checksums.`)
+  }
   return binary
 }
 

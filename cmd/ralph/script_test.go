@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -363,16 +364,17 @@ func repeatCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Repeat(args[0]+"\n", n)), 0o644))
 }
 
-// alone TEXT: no process of this script has TEXT in its command line.
+// alone WORD: no process of this script has WORD in its command line.
 func aloneCommand(ts *testscript.TestScript, neg bool, args []string) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return // no /proc here: the supervisor's own tests cover this system
 	}
+	word := regexp.MustCompile(`(^|\W)` + regexp.QuoteMeta(args[0]) + `(\W|$)`) // a number may stand in others
 	for _, e := range entries {
 		dir := filepath.Join("/proc", e.Name())
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if _, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(string(line), args[0]) && ofScript(dir, ts.Getenv("WORK")) {
+		if _, err := strconv.Atoi(e.Name()); err == nil && word.Match(line) && ofScript(dir, ts.Getenv("WORK")) {
 			ts.Fatalf("process %s survived: %q", e.Name(), line)
 		}
 	}

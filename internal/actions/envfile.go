@@ -30,7 +30,7 @@ func ParseEnv(text string) ([]string, error) {
 			for i++; i < len(lines) && lines[i] != end; i++ {
 			}
 			if i == len(lines) {
-				return nil, fmt.Errorf("line %d begins a value that has no end: a line with the word behind << alone", at)
+				return nil, fmt.Errorf("line %d begins a value that has no end: a line with nothing but %q", at, end)
 			}
 			value = strings.Join(lines[first:i], "\n")
 		default:

@@ -19,7 +19,7 @@ func TestParseEnv(t *testing.T) {
 		{"A<<EOF\nEOF\n", []string{"A="}, ""},
 		{"A=x<<EOF\n", []string{"A=x<<EOF"}, ""},
 		{"A=b\r\n", []string{"A=b\r"}, ""},
-		{"A<<EOF\nx\n", nil, "line 1 begins a value that has no end"},
+		{"A<<EOF\nx\n", nil, `line 1 begins a value that has no end: a line with nothing but "EOF"`},
 		{"A=b\nA<<\nx\n", nil, "line 2 is neither"},
 		{"A=b\njust words\n", nil, "line 2 is neither"},
 		{"=b\n", nil, "line 1: before = or <<"},

@@ -53,7 +53,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	}
 	defaults := a.placeDefaults(config.ModeRun)
 	if c.Host {
-		defaults["isolation"] = string(config.IsolationAuto)
+		defaults["isolation"], defaults["agent-install"] = string(config.IsolationAuto), "auto"
 	}
 	defaults["prompt"] = "none: nothing is asked of an agent"
 	cfg, loadErr := config.Load(config.LoadOptions{

@@ -112,7 +112,7 @@ func (l *loader) cacheNames(v value) []string {
 		case (n == CachesAuto || n == CachesNone) && len(list) > 1:
 			l.report(v.where, "%s stands alone: leave the other names out", l.quote(n))
 		case n != CachesAuto && n != CachesNone && !slices.Contains(known, n):
-			l.report(v.where, "%s is no cache that can be lent: give %s, %s, or some of %s", l.quote(n), CachesAuto, CachesNone, strings.Join(known, ", "))
+			l.report(v.where, "%s is no cache that ralph knows: give %s, %s, or some of %s", l.quote(n), CachesAuto, CachesNone, strings.Join(known, ", "))
 		}
 	}
 	return list

@@ -36,6 +36,16 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// A socket cannot be named in allowed-hosts, so nobody is told to.
+func TestRefusedSocket(t *testing.T) {
+	t.Parallel()
+	r := blockedBySecret()
+	r.Network = []ralph.Refused{{Address: "unix:/run/docker.sock", Count: 2, Reason: "a container engine"}}
+	if text := report.Summary(r); !strings.Contains(text, "unix:/run/docker.sock") || strings.Contains(text, "allowed-hosts") {
+		t.Errorf("of a refused socket the summary says\n%s", text)
+	}
+}
+
 func TestFindingsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := manyFindings()

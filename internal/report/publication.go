@@ -169,6 +169,8 @@ func (m record) network() doc.Section {
 	if n := len(m.Network) - m.bounds.network; n > 0 {
 		s.Blocks = append(s.Blocks, doc.Soft(more(n)))
 	}
-	s.Blocks = append(s.Blocks, doc.Para("If the work needs one of them, name its host in ", doc.Bare("allowed-hosts", 20), "."))
+	if slices.ContainsFunc(m.Network, func(n ralph.Refused) bool { return !strings.HasPrefix(n.Address, "unix:") }) {
+		s.Blocks = append(s.Blocks, doc.Para("If the work needs one of them, name its host in ", doc.Bare("allowed-hosts", 20), "."))
+	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
@@ -123,6 +124,7 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		if err != nil {
 			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
 		}
+		refused := s.network.counts()
 		exit, err := s.afterSetup().Run(ctx, proc.Command{
 			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: env, Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
@@ -134,7 +136,11 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		case exit.Why != proc.Exited:
 			return invalid(fmt.Errorf("setup %q was ended: %s", command, exit.Why))
 		case exit.Code != 0:
-			return invalid(fmt.Errorf("setup %q failed with exit code %d", command, exit.Code))
+			why := ""
+			if addresses := s.network.since(refused); len(addresses) > 0 {
+				why = fmt.Sprintf("; meanwhile the sandbox refused %q (docs/network.md)", strings.Join(addresses[:min(len(addresses), 5)], ", "))
+			}
+			return invalid(fmt.Errorf("setup %q failed with exit code %d%s", command, exit.Code, why))
 		}
 		if err := s.take(exports); err != nil {
 			return invalid(fmt.Errorf("setup %q: %w", command, err))

@@ -180,6 +180,9 @@ func (s *sandboxed) keptFrom(program string) string {
 	if err != nil || !s.sandboxes() || !filepath.IsAbs(path) {
 		return ""
 	}
-	return fmt.Sprintf("the sandbox cannot start %s: install it where every user can read it, such as below /usr/local, or do without the sandbox (%s)",
-		path, ralph.Option(s.local(), "isolation", string(config.IsolationOff)))
+	says := fmt.Sprintf("the sandbox cannot start %s: install it where every user can read it, such as below /usr/local", path)
+	if s.local() {
+		says += ", or do without the sandbox (" + ralph.Option(true, "isolation", string(config.IsolationOff)) + ")"
+	}
+	return says
 }

@@ -134,7 +134,7 @@ func (d *doctor) checkReach() {
 	if err != nil {
 		return // said about the agent
 	}
-	found := "reached may be " + cmp.Or(briefly(d.reachable(all)), "no host")
+	found := "may be reached: " + cmp.Or(briefly(d.reachable(all)), "no host")
 	if _, keyProxy := agent.KeyProxy(all[0]); keyProxy && d.cfg.Provider.KeyProxy {
 		found += "; the key stays with ralph"
 	}

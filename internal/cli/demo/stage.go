@@ -114,7 +114,8 @@ func Environment(dir, checkout, url, token, self string, getenv func(string) str
 		"INPUT_LABELS=ralph", "INPUT_GITHUB-TOKEN=" + token,
 		"INPUT_AGENT=claude", "INPUT_AGENT-COMMAND=" + strconv.Quote(self) + " demo-agent", "ANTHROPIC_API_KEY=" + Token(),
 	}
-	for _, name := range []string{"PATH", "HOME", "TERM", "NO_COLOR", "LANG", "LC_ALL", "TMPDIR"} {
+	env = append(env, "HOME="+dir) // the user's own has caches, which are not the demo's
+	for _, name := range []string{"PATH", "TERM", "NO_COLOR", "LANG", "LC_ALL", "TMPDIR"} {
 		if v := getenv(name); v != "" {
 			env = append(env, name+"="+v)
 		}

@@ -7,7 +7,7 @@ import "fmt"
 func Describe(id Identity, w *Policy, ownUID int) string {
 	who := fmt.Sprintf("uid %d", id.UID)
 	if id.IsZero() {
-		who = fmt.Sprintf("uid %d (our own)", ownUID)
+		who = fmt.Sprintf("uid %d (ralph's own)", ownUID)
 	}
 	if w == nil {
 		return "no file restrictions, " + who

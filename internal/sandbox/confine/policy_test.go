@@ -34,7 +34,7 @@ func TestDescribe(t *testing.T) {
 	if got, want := confine.Describe(id, nil, 0), "no file restrictions, uid 1001"; got != want {
 		t.Errorf("Describe(no policy) = %q, want %q", got, want)
 	}
-	if got, want := confine.Describe(confine.Identity{}, nil, 1000), "no file restrictions, uid 1000 (our own)"; got != want {
+	if got, want := confine.Describe(confine.Identity{}, nil, 1000), "no file restrictions, uid 1000 (ralph's own)"; got != want {
 		t.Errorf("Describe(own user) = %q, want %q", got, want)
 	}
 	if got := confine.Describe(id, &confine.Policy{}, 0); len(got) < len("no file restrictions, uid 1001") {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -176,15 +177,16 @@ func (f folders) start(t *testing.T, out io.Writer, script string, env ...string
 }
 
 // isRoot reports whether the tests can be another user, and a sudo that may mount: root in
-// a container may not.
-func isRoot() bool {
+// a container may not. It is asked once: with its thread end those that were started there
+// before, by PDEATHSIG.
+var isRoot = sync.OnceValue(func() bool {
 	may := make(chan bool)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		may <- os.Geteuid() == 0 && unix.Unshare(unix.CLONE_NEWNS) == nil
 	}()
 	return <-may
-}
+})
 
 // await polls until there is what a test waits for.
 func await(t *testing.T, what string, there func() bool) {
