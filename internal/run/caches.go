@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
 )
@@ -40,7 +39,7 @@ func (p *plan) caches() []toolchain.Cache {
 	return slices.DeleteFunc(toolchain.Caches(names, p.getenv, look), func(c toolchain.Cache) bool {
 		name, _, _ := strings.Cut(c.Use(""), "=")
 		return slices.Contains(p.cfg.Sandbox.PassEnv, name) || // the user says where it is
-			len(confine.Outside([]string{c.Dir}, []string{p.Workspace})) == 0 // it is there, and may be a link to what is not
+			len(toolchain.Outside([]string{c.Dir}, []string{p.Workspace})) == 0 // it is there, and may be a link to what is not
 	})
 }
 
