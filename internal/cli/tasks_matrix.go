@@ -64,8 +64,11 @@ func (c *tasksMatrixCmd) Run(a *app) error {
 // branches looks at the branches of stories as origin had them when it was fetched: no
 // token is needed. Outside of a repository there are none.
 func (c *tasksMatrixCmd) branches(a *app, folder *tasks.Folder) (look func(string) (*matrix.Branch, error), end func(), err error) {
-	// In a container the checkout is another user's.
-	git, end, err := a.git(c.ProjectDir, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*")
+	var env []string
+	if a.getenv("GITHUB_ACTIONS") == "true" { // in a container the checkout is another user's
+		env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
+	}
+	git, end, err := a.git(c.ProjectDir, env...)
 	if errors.Is(err, errNoRepository) {
 		return func(string) (*matrix.Branch, error) { return nil, nil }, func() {}, nil //nolint:nilnil // there is none
 	} else if err != nil {

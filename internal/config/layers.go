@@ -2,6 +2,8 @@ package config
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -132,6 +134,12 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	for name, loose := range map[string]string{"skip-review": "true", "review-cap-policy": "accept"} {
 		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.text), loose) {
 			l.report(v.where, "a file cannot loosen the reviews of a sandboxed agent; %s", cure)
+		}
+	}
+	if v := values["task-dir"]; v.from == fromFile && l.o.Local {
+		name, inside := l.local(strings.TrimSpace(v.text))
+		if _, err := l.root.Stat(name); !inside || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.report(v.where, "a file cannot open a folder outside of the workspace for a sandboxed agent; %s", cure)
 		}
 	}
 	// Who may ask for a run, where it goes, whether anybody looks at it, and what

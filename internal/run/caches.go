@@ -38,7 +38,8 @@ func (p *plan) caches() []toolchain.Cache {
 	look := func(name string) (string, error) { return proc.LookPath(name, p.Environ) }
 	return slices.DeleteFunc(toolchain.Caches(names, p.getenv, look), func(c toolchain.Cache) bool {
 		name, _, _ := strings.Cut(c.Use(""), "=")
-		return slices.Contains(p.cfg.Sandbox.PassEnv, name) // the user says where it is
+		return slices.Contains(p.cfg.Sandbox.PassEnv, name) || // the user says where it is
+			len(toolchain.Outside([]string{c.Dir}, []string{p.Workspace})) == 0 // it is there, and may be a link to what is not
 	})
 }
 

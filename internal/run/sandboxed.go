@@ -95,9 +95,9 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	if s.isolation != config.IsolationOff {
 		open := []string{s.Workspace, t.home, t.tmp, t.index}
 		if folder := s.taskPath(); folder != "" && s.Before.Left == nil { // else the agent may have made it a link
-			open = append(open, confine.Outside([]string{folder}, open)...)
+			open = append(open, toolchain.Outside([]string{folder}, open)...)
 		}
-		install := confine.Outside(s.install(), open)
+		install := toolchain.Outside(s.install(), open)
 		open = append(open, s.sharedTemp()...)
 		policy := confine.DefaultPolicy(open, install)
 		policy.Strict = s.isolation == config.IsolationStrict

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/org/ralph-action/internal/lib/atomicfile"
+	"github.com/org/ralph-action/internal/lib/rmtree"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -220,7 +221,7 @@ func (d *Dir) Clear() error {
 
 // RemoveAll removes a folder, and folders in it that were closed to their owner.
 func RemoveAll(path string) error {
-	err := os.RemoveAll(path)
+	err := rmtree.Remove(path)
 	if err == nil {
 		return nil
 	}
@@ -245,5 +246,5 @@ func RemoveAll(path string) error {
 		}
 	}
 	open(".", 0)
-	return os.RemoveAll(path)
+	return rmtree.Remove(path)
 }

@@ -85,27 +85,6 @@ func without(path, hidden string) (open []string) {
 	return open
 }
 
-// Outside are those of the paths that do not lie below a folder, as they are named and where
-// they lead. Where children write, a path of its own opens nothing more, and they could put a
-// link in its place, which a supervisor that starts later would follow.
-func Outside(paths, folders []string) []string {
-	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-		return slices.ContainsFunc(folders, func(dir string) bool {
-			return holds(dir, path) || holds(target(dir), target(path))
-		})
-	})
-}
-
-// target is where an absolute path leads, as far as it exists.
-func target(path string) string {
-	for dir := filepath.Clean(path); filepath.IsAbs(dir); dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, filepath.Clean(path)[len(dir):])
-		}
-	}
-	return path
-}
-
 // holds reports whether a path is dir or lies below it.
 func holds(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)

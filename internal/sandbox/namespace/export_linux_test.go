@@ -3,7 +3,6 @@ package namespace
 var (
 	Lock      = lock
 	LockedNew = lockedNew
-	RemoveAll = removeAll
 )
 
 func Leaves(dir string) []string { return cgroup(dir).leaves() }

@@ -41,13 +41,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
-	case len(os.Args) > 1 && os.Args[1] == "remove":
-		few := unix.Rlimit{Cur: 32, Max: 32}
-		if err := errors.Join(unix.Setrlimit(unix.RLIMIT_NOFILE, &few), namespace.RemoveAll(os.Args[2])); err != nil {
-			fmt.Fprintln(os.Stderr, "remove:", err)
-			os.Exit(1)
-		}
-		os.Exit(0)
 	}
 	os.Exit(inBase(m))
 }

@@ -429,30 +429,6 @@ func TestFoldersOfOthers(t *testing.T) {
 	}
 }
 
-// A folder is removed however deep it is.
-func TestRemoveDeep(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "dir")
-	for _, name := range []string{"up-0/x", "up-1", "way" + strings.Repeat("/d", 100) + "/x", "way" + strings.Repeat("/d", 50) + "/e" + strings.Repeat("/d", 50)} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	outside := t.TempDir()
-	if err := errors.Join(os.WriteFile(outside+"/file", nil, 0o600), os.Symlink(outside, dir+"/way/d/link")); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("/proc/self/exe", "remove", dir).CombinedOutput(); err != nil {
-		t.Errorf("%v: %.300s", err, out)
-	}
-	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is left: %v", err)
-	}
-	if _, err := os.Stat(outside + "/file"); err != nil {
-		t.Error(err)
-	}
-}
-
 // Names of cgroups are no patterns.
 func TestLeaves(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/lib/rmtree"
 )
 
 const (
@@ -148,7 +150,7 @@ func (r *root) makeBase() (err error) {
 			if group, err := findCgroup(filepath.Base(dir)); err == nil {
 				_ = group.remove()
 			}
-			_ = removeAll(dir)
+			_ = rmtree.Remove(dir)
 			_ = unix.Close(fd)
 		}
 	}
@@ -185,55 +187,6 @@ func lock(dir string) (fd int, err error) {
 		_ = unix.Close(fd)
 	}
 	return fd, err
-}
-
-// removeAll removes a folder that children wrote in, however deep it is: os.RemoveAll has
-// all folders of a path open at once. What is deep is moved up.
-func removeAll(path string) error {
-	err := os.RemoveAll(path)
-	if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) {
-		return err
-	}
-	top, err := os.OpenRoot(path)
-	if err != nil {
-		return err
-	}
-	defer top.Close()
-	for n := 0; ; {
-		dirs, err := readDirs(top, ".")
-		if err != nil || len(dirs) == 0 {
-			return errors.Join(err, os.RemoveAll(path))
-		}
-		for _, dir := range dirs {
-			below, err := readDirs(top, dir)
-			for ; err == nil && len(below) > 0; n++ {
-				if err = top.Rename(filepath.Join(dir, below[0]), fmt.Sprint("up-", n)); err == nil {
-					below = below[1:]
-				} else if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENOTDIR) {
-					err = nil // the name is taken
-				}
-			}
-			if err = errors.Join(err, top.RemoveAll(dir)); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// readDirs are the folders in one.
-func readDirs(root *os.Root, dir string) (names []string, err error) {
-	f, err := root.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
 }
 
 // takeUmask makes the caller's umask that of the children: sudo has its own.
@@ -407,7 +360,7 @@ func (r *root) close() error {
 	}
 	errs = append(errs, r.cgroup.remove())
 	if r.base != "" {
-		errs = append(errs, removeAll(r.base))
+		errs = append(errs, rmtree.Remove(r.base))
 	}
 	return errors.Join(errs...)
 }

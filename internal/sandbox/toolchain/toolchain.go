@@ -180,6 +180,27 @@ func shared(dir, home string) bool {
 	return dir == "/" || home != "" && (dir == filepath.Clean(home) || filepath.Dir(dir) == filepath.Clean(home))
 }
 
+// Outside are those of the paths that do not lie below a folder, as they are named and where
+// they lead. Where children write, a path of its own opens nothing more, and they could put a
+// link in its place, which a supervisor that starts later would follow.
+func Outside(paths, folders []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		return slices.ContainsFunc(folders, func(dir string) bool {
+			return within(path, dir) || within(target(path), target(dir))
+		})
+	})
+}
+
+// target is where an absolute path leads, as far as it exists.
+func target(path string) string {
+	for dir := filepath.Clean(path); filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return filepath.Join(real, filepath.Clean(path)[len(dir):])
+		}
+	}
+	return path
+}
+
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

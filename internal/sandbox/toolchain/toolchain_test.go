@@ -178,3 +178,29 @@ func TestCommands(t *testing.T) {
 		t.Errorf("the shim needs %q, want %q", got, want)
 	}
 }
+
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"ws/bin", "tools"} {
+		if err := os.MkdirAll(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"link": "ws", "ws/out": "../tools"} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := []string{at("tools"), at("ws"), at("ws/bin"), at("ws/out"), at("ws/missing"), at("link/bin"), at("link/missing"), at("wsx"), "ws/bin"}
+	if got, want := toolchain.Outside(paths, []string{at("ws")}), []string{at("tools"), at("wsx"), "ws/bin"}; !slices.Equal(got, want) {
+		t.Errorf("Outside() = %q, want %q", got, want)
+	}
+	if got := toolchain.Outside([]string{at("ws/bin")}, []string{at("link")}); len(got) != 0 {
+		t.Errorf("Outside() = %q, want none", got)
+	}
+}
