@@ -34,8 +34,8 @@ func (b *bench) script(name, body string) (string, error) {
 	return path, os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o755)
 }
 
-// announcing makes an agent that says through a FIFO in dir that it runs. The function it
-// returns measures from the start of a command until somebody who waits there hears it.
+// announcing makes an agent that writes to a FIFO in dir as soon as it runs. The function it
+// returns measures from the start of a command until that can be read.
 func (b *bench) announcing(dir string) (agent string, until func(*exec.Cmd) (float64, error), err error) {
 	fifo := filepath.Join(dir, "started") // where the sandboxed agent can write; git commits no pipe
 	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
