@@ -31,7 +31,7 @@ type Attack struct {
 	// it is not covered, and no failure. KnownIn are the columns where; none: all.
 	Known   string
 	KnownIn []column
-	// Container says that it is about the container, and not tried on a machine.
+	// Container marks an attack on the container alone, which is not tried on a machine.
 	Container bool
 	// Engine says what else refuses the attack where the control cannot do it
 	// either: then it is not shown.

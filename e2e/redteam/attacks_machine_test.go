@@ -71,7 +71,7 @@ func machineAttacks() []Attack {
 		host("setuid-mount", "mount a file system by the setuid program for it", defenseUser, `mount -t tmpfs redteam /mnt; c=$?; umount /mnt; exit $c`),
 		host("setuid-pkexec", "read a file of root's by a setuid program", defenseUser, `pkexec /etc/shadow | grep -q root:`),
 		host("setuid-newgrp", "become a member of the engine's group", defenseUser, `sg docker -c 'id -G' </dev/null | grep -qw 118`),
-		plain("who is in the group of the engine stays in it: nobody but root can take groups away, and its socket is refused", host("groups", "be in the groups of the engine's socket and of sudo", defenseNamespaces, `id -G | grep -qwE '0|118'`)),
+		plain("who is in the group of the engine stays in it: only root can take groups away, and its socket is refused", host("groups", "be in the groups of the engine's socket and of sudo", defenseNamespaces, `id -G | grep -qwE '0|118'`)),
 
 		// Asking somebody who is root.
 		ask("systemd", "ask systemd to run something, by its private socket", "/run/systemd/private"),

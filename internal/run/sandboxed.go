@@ -150,7 +150,7 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 }
 
 // sharedTemp are the temporary folders that programs have in their code. In a
-// container of ours, and in namespaces, nobody else has anything there, and it goes with
+// container of ours, and in namespaces, they belong to the children alone, and go with
 // the run, as do changes of caches there.
 func (s *sandboxed) sharedTemp() []string {
 	switch {

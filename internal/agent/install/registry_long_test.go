@@ -99,7 +99,7 @@ func newRealLab(t *testing.T, r *registry) *lab {
 	t.Helper()
 	for _, program := range []string{"npm", "node"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("needs Node.js with npm: %v", err)
+			t.Fatalf("these tests need Node.js with npm: %v", err)
 		}
 	}
 	l := newLab(t)
