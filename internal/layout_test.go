@@ -57,6 +57,7 @@ var packages = map[string]struct {
 	"report/logs":           {[]string{"ralph", "report/doc", "report/words"}, "what a run says while it goes on"},
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger"}, "a record becomes outputs, the event file an event"},
 	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/nearest"}, "a task list: its schema, its transitions, its story to do next"},
+	"fanout":                {[]string{"ralph", "tasks", "lib/lazyregexp"}, "a task list over many jobs: plan, lanes, waves; pure"},
 	"actions/trigger":       {[]string{"ralph"}, "what started the run, and what of it becomes a prompt; pure"},
 	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/printable"}, "answers to the agent CLI's hooks"},
 	"agent/hook/shellguard": {[]string{"lib/printable"}, "which shell commands of an agent are refused; pure"},
