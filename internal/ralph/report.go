@@ -109,6 +109,7 @@ type Report struct {
 	Baseline   []Verdict // guardrails before any change
 	Iterations []Iteration
 	Tasks      TaskList // zero without a backlog
+	Wave       *Wave    // that the run integrated; nil: none
 	Notes      []string // what a user should know: dirty tree at start, sandbox not in force, …
 	Isolation  string   // what is in force, in one phrase
 	// Findings are those of the last look at the work, the gravest first.
