@@ -245,6 +245,15 @@ func misuse(err error) string {
 	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(text, "(<EOL>)") {
 		text = flag + " needs a value"
 	}
+	if name, unknown := strings.CutPrefix(text, "unknown flag --"); unknown && wrong != nil && wrong.Context != nil {
+		var flags []string
+		for _, f := range wrong.Context.Flags() {
+			flags = append(flags, f.Name)
+		}
+		if named := nearest.WithWord(name, flags); len(named) == 1 {
+			text += ", did you mean --" + named[0] + "?"
+		}
+	}
 	if m := dashedValue.FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("%s: %q begins like a flag: if it is the value, write %s=%s", m[1], m[2], m[1], resume.Word(m[2]))
 	}

@@ -123,6 +123,7 @@ func TestBadInputs(t *testing.T) {
 		{"reviews", "false", `input reviews: there is no such input; did you mean skip-review, review-cap, review-cap-policy, review-agent or review-model?`},
 		{"timeout", "5m", `input timeout: there is no such input; did you mean child-wait-timeout, wait-timeout, iteration-timeout, idle-timeout, guardrail-timeout, ci-timeout or ci-start-timeout?`},
 		{"max", "5", `input max: there is no such input; docs/configuration.md lists all`},
+		{"story", "A", `input story: there is no such input; did you mean stories?`},
 		{"lable", "x", `input lable: there is no such input; did you mean labels?`},
 		{"maxIterations", "5", `input maxIterations: there is no such input; did you mean max-iterations?`},
 		{"frobnicate-all", "5", `input frobnicate-all: there is no such input; docs/configuration.md lists all`},

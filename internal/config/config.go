@@ -220,9 +220,9 @@ type PullRequest struct {
 
 // Tasks is where the task lies that a folder holds, and how its list is worked on.
 type Tasks struct {
-	Dir         string // with completion done-file; clean; relative to the workspace unless absolute, which it is locally only
-	RalphDir    string // of mode tasks: slash-separated, relative to the workspace, clean
-	Story       string // empty: all
+	Dir         string   // with completion done-file; clean; relative to the workspace unless absolute, which it is locally only
+	RalphDir    string   // of mode tasks: slash-separated, relative to the workspace, clean
+	Stories     []string // ids; empty: all
 	SkipReview  bool
 	ReviewCap   int    // 0: none
 	AcceptAtCap bool   // approvals at the cap are as good as others

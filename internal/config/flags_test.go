@@ -120,7 +120,7 @@ func TestFlagsFollowTable(t *testing.T) {
 		want       bool
 	}{
 		{config.ModeRun, "guardrails", true}, {config.ModeRun, "use-event", false}, {config.ModeSupervise, "poll-interval", false},
-		{config.ModeRun, "story", false}, {config.ModeTasks, "story", true}, {config.ModePrompt, "prompt", false},
+		{config.ModeRun, "stories", false}, {config.ModeTasks, "stories", true}, {config.ModePrompt, "prompt", false},
 	} {
 		for _, in := range config.Inputs() {
 			if got := config.Listed(listed.mode, in); in.Name == listed.name && got != listed.want {
@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	samples := map[string]string{
 		"completion": "text", "working-directory": "specs", "scm-tasks": "commit", "session": "resume", "task-dir": "specs", "max-restarts": "3",
-		"ralph-dir": "other", "story": "US-1", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
+		"ralph-dir": "other", "stories": "US-1", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
 		"review-model": "m", "ultrawork": "true", "ultrawork-prompt": "Go on.", "prompt": "Go on.", "prompt-file": "f.md",
 	}
 	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session"} {

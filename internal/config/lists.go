@@ -41,16 +41,10 @@ func (l *loader) lines(v value) []string {
 
 // names are separated by commas or line ends; each is kept once.
 func (l *loader) names(v value) []string {
-	var names []string
-	if v.node != nil {
-		names = l.items(v)
-	} else {
-		names = strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == '\n' })
-	}
 	var once []string
 	seen := map[string]bool{}
-	for _, n := range names {
-		if n = strings.TrimSpace(n); n != "" && !seen[n] {
+	for _, n := range l.entries(v) {
+		if !seen[n] {
 			seen[n] = true
 			once = append(once, n)
 		}
@@ -58,20 +52,25 @@ func (l *loader) names(v value) []string {
 	return l.atMost(v, once)
 }
 
+// entries are separated by commas or line ends, and may repeat.
+func (l *loader) entries(v value) []string {
+	var list []string
+	if v.node != nil {
+		list = l.items(v)
+	} else {
+		list = strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == '\n' })
+	}
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
+}
+
 // tasks are the words of each entry, split as a shell would. Other than names
 // they may repeat.
 func (l *loader) tasks(v value) [][]string {
-	var entries []string
-	if v.node != nil {
-		entries = l.items(v)
-	} else {
-		entries = strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == '\n' })
-	}
 	var tasks [][]string
-	for _, entry := range l.atMost(v, entries) {
-		if strings.TrimSpace(entry) == "" {
-			continue
-		}
+	for _, entry := range l.atMost(v, l.entries(v)) {
 		words, err := shlex.Split(entry)
 		if err != nil || len(words) == 0 || words[0] == "" {
 			l.report(v.where, "task %s cannot be split as a shell would: give words such as commit, push or add -A", l.quote(entry))

@@ -38,7 +38,7 @@ func publishRows() []row {
 			Help: "Give each run a branch of its own: `random`, `timestamp` or `short-commit-hash`."},
 			func(l *loader, v value) { l.c.Git.BranchSuffix = BranchSuffix(l.unlessNone(v)) }},
 		{Input{Name: "update-base", Kind: Choice, Enum: []string{"none", "merge", "rebase"}, Default: "none", NoAction: true, Placeholder: "HOW",
-			Help: "Update an existing branch before the first iteration: `merge` the base into it, or `rebase` it. With `story` the action merges by default."},
+			Help: "Update an existing branch before the first iteration: `merge` the base into it, or `rebase` it. With `stories` the action merges by default."},
 			func(l *loader, v value) { l.c.Git.UpdateBase = UpdateBase(l.unlessNone(v)) }},
 		{Input{Name: "delete-branch", Kind: Bool, Default: "false",
 			Help: "Delete the branch when the base has all of it."},

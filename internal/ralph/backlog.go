@@ -79,9 +79,9 @@ type Story struct {
 
 // TaskList is a Backlog as it stands, for the report.
 type TaskList struct {
-	File       string // as people name it; empty: the run has none
-	Project    string // foreign text
-	Only       string // the story that the run is about, foreign text; empty: all of them
+	File       string   // as people name it; empty: the run has none
+	Project    string   // foreign text
+	Only       []string // the stories that the run is about, foreign text; empty: all of them
 	SkipReview bool
 	ReviewCap  int // 0: none
 	// Unprotected is why a program that a reviewer of this run started could have

@@ -21,7 +21,7 @@ func ending(r ralph.Report) string {
 	switch {
 	case r.Busy:
 		text = "Not started: another run goes on here"
-	case r.Outcome == ralph.Completed && r.Rounds() == 0 && r.Tasks.Only != "":
+	case r.Outcome == ralph.Completed && r.Rounds() == 0 && len(r.Tasks.Only) == 1:
 		text = "Nothing to do: the story is already done"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):
 		text = "Nothing to do: every story is already done"

@@ -337,10 +337,10 @@ func (p *plan) runFiles() []string {
 	return paths
 }
 
-// updateBase is how the branch is brought up to its base: the job of one story merges
+// updateBase is how the branch is brought up to its base: the job of some stories merges
 // what the jobs beside it have added meanwhile.
 func (p *plan) updateBase() repo.Update {
-	if p.cfg.Tasks.Story != "" && p.cfg.Sources["update-base"] == "default" && !p.local() {
+	if len(p.cfg.Tasks.Stories) > 0 && p.cfg.Sources["update-base"] == "default" && !p.local() {
 		return repo.UpdateMerge
 	}
 	return repo.Update(p.cfg.Git.UpdateBase)

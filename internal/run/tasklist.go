@@ -21,7 +21,7 @@ func (p *plan) readTaskList() error {
 	if p.cfg.Mode != config.ModeTasks {
 		return nil
 	}
-	list, err := stories.Read(p.Workspace, p.cfg.Tasks.RalphDir, p.cfg.Prompt.Text, tasks.Rules{ReviewCap: p.cfg.Tasks.ReviewCap, SkipReview: p.cfg.Tasks.SkipReview, Only: p.cfg.Tasks.Story})
+	list, err := stories.Read(p.Workspace, p.cfg.Tasks.RalphDir, p.cfg.Prompt.Text, tasks.Rules{ReviewCap: p.cfg.Tasks.ReviewCap, SkipReview: p.cfg.Tasks.SkipReview, Only: p.cfg.Tasks.Stories})
 	if err != nil {
 		return invalid(err)
 	}

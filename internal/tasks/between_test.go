@@ -35,7 +35,7 @@ func TestBetween(t *testing.T) {
 			list{"Story B was removed or renamed between two iterations. Keep it with its id."}, list{a(open), b(approved)}},
 		{"removed, not done", reviewed, list{a(open), b(open)}, list{a(open)}, list{goneText("B")}, list{a(open), b(open)}},
 		{"skip: passes", unreviewed, list{a(open)}, list{a(`true null 0 ""`)}, list{move("A", "passes false → true")}, list{a(open)}},
-		{"only: passes", tasks.Rules{SkipReview: true, Only: "A"}, list{a(open)}, list{a(`true null 0 ""`)}, list{move("A", "passes false → true")}, list{a(open)}},
+		{"only: passes", tasks.Rules{SkipReview: true, Only: []string{"A"}}, list{a(open)}, list{a(`true null 0 ""`)}, list{move("A", "passes false → true")}, list{a(open)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -43,14 +43,14 @@ type Rules struct {
 	ReviewCap int
 	// SkipReview leaves the review cycle out: a story is done when it passes.
 	SkipReview bool
-	// Only is the one story to work on, by id; "" is all of them. What is next
-	// and what is left is then said of that story, and no other may change state
-	// or disappear.
-	Only string
+	// Only are the stories to work on, by id; without one all of them. What is next
+	// and what is left is then said of these, and no other may change state or
+	// disappear.
+	Only []string
 }
 
 // covers reports whether the work is about a story.
-func (r Rules) covers(id string) bool { return r.Only == "" || r.Only == id }
+func (r Rules) covers(id string) bool { return len(r.Only) == 0 || slices.Contains(r.Only, id) }
 
 // List is a task list that has the right schema. It is not changed by anything.
 type List struct {

@@ -37,7 +37,7 @@ type markerJSON struct {
 	Commits       string                `json:"commits,omitempty"`
 	SkipReview    bool                  `json:"skipReview"`
 	ReviewCap     int                   `json:"reviewCap"`
-	Story         string                `json:"story,omitempty"`
+	Stories       []string              `json:"stories,omitempty"`
 	IterationMode Mode                  `json:"iterationMode,omitempty"`
 	Before        map[string]markedJSON `json:"preIterationSnapshot,omitempty"`
 }
@@ -53,7 +53,7 @@ func (m Marker) Encode() ([]byte, error) {
 	out := markerJSON{
 		Timestamp: m.At.UTC().Format(time.RFC3339), PID: m.PID, MaxIterations: m.MaxIterations, Mode: m.Mode,
 		Folder: m.Folder, Commits: m.Commits, SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap,
-		Story: m.Snapshot.Rules.Only, IterationMode: m.Snapshot.Mode,
+		Stories: m.Snapshot.Rules.Only, IterationMode: m.Snapshot.Mode,
 	}
 	if m.Snapshot.Known() {
 		out.Before = make(map[string]markedJSON, len(m.Snapshot.list.Stories))

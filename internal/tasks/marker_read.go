@@ -54,7 +54,7 @@ const (
 func markerRules() rules {
 	return newRules(
 		rule{"pid", false, wantNumber(0, math.MaxInt32, true, "give the number of a process")}, rule{"ralphDir", false, wantFolder},
-		rule{"skipReview", false, wantKind(boolean, "give true or false")}, rule{"reviewCap", false, wantCount}, rule{"story", false, wantID},
+		rule{"skipReview", false, wantKind(boolean, "give true or false")}, rule{"reviewCap", false, wantCount}, rule{"stories", false, wantTexts},
 		rule{fieldMode, false, wantWord(`give "implement", "review" or "review-fix"`, string(Implement), string(Review), string(ReviewFix))},
 		rule{fieldBefore, false, wantKind(object, "give an object")}, rule{"commits", false, wantWord(`give "agent" or "ralph"`, ByAgent, ByRalph)},
 	)
@@ -71,7 +71,7 @@ func (r *reader) marked() (m Marked, err error) {
 		m.Folder = path.Clean(found[1].text)
 	}
 	m.Commits = found[7].text
-	rules := Rules{SkipReview: found[2].raw == "true", ReviewCap: int(found[3].float()), Only: found[4].text}
+	rules := Rules{SkipReview: found[2].raw == "true", ReviewCap: int(found[3].float()), Only: found[4].texts()}
 	mode, before := Mode(found[5].text), found[6]
 	m.Snapshot = Snapshot{Rules: rules}
 	if mode == "" || before.kind != object {

@@ -27,9 +27,13 @@ func TestOnly(t *testing.T) {
 		{"C", tasks.ReviewFix, "C", false, 1, 1, ""},
 		{"D", tasks.Implement, "", false, 0, 1, "story D depends on B, not done yet: finish that first, or choose another story"},
 		{"E", tasks.Review, "E", false, 1, 1, ""},
+		{"B D", tasks.Implement, "B", false, 1, 2, ""},
+		{"C B", tasks.ReviewFix, "C", false, 2, 2, ""},
+		{"D B A", tasks.Implement, "B", false, 1, 2, "story D depends on B, not done yet: finish that first, or choose another story"},
+		{"E x E", tasks.Review, "E", false, 1, 1, "story \"x\" is not in the list: give one of A, B, C, D, E\nstory E is given twice"},
 		{"b", tasks.Implement, "", false, 0, 0, `story "b" is not in the list: give one of A, B, C, D, E`},
 	} {
-		l, r := read(t, text), tasks.Rules{ReviewCap: 5, Only: c.only}
+		l, r := read(t, text), tasks.Rules{ReviewCap: 5, Only: strings.Fields(c.only)}
 		next, _ := l.Next(r)
 		if l.Mode(r) != c.mode || next.ID != c.next || l.Done(r) != c.done || len(l.Ready(r)) != c.ready || l.Estimate(r).Stories != c.left {
 			t.Errorf("%s: mode %s, next %q, done %t, ready %d, estimate %s", c.only, l.Mode(r), next.ID, l.Done(r), len(l.Ready(r)), l.Estimate(r))
@@ -46,7 +50,7 @@ func TestOnly(t *testing.T) {
 	for i := range many {
 		many[i] = story("S"+strings.Repeat("x", i), open)
 	}
-	if err := read(t, file(many...)).CheckOnly(tasks.Rules{Only: "T"}); err == nil || !strings.HasSuffix(err.Error(), "and 20 more") {
+	if err := read(t, file(many...)).CheckOnly(tasks.Rules{Only: []string{"T"}}); err == nil || !strings.HasSuffix(err.Error(), "and 20 more") {
 		t.Errorf("CheckOnly = %v", err)
 	}
 }
@@ -56,7 +60,7 @@ func TestOnly(t *testing.T) {
 func TestOnlyKeepsOthers(t *testing.T) {
 	t.Parallel()
 	const foreign = "This run works on story A only. Story B had illegal transition: "
-	const kept = "Story B was removed or renamed, and this run works on one story only. Keep it with its id."
+	const kept = "Story B was removed or renamed, and this run works on others only. Keep it with its id."
 	a, b := func(s string) string { return story("A", s) }, func(s string) string { return story("B", s) }
 	type list = []string
 	for _, c := range []struct {
@@ -92,7 +96,7 @@ func TestOnlyKeepsOthers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := snapshot(t, tasks.Rules{ReviewCap: 5, SkipReview: c.skip, Only: "A"}, c.before...)
+			s := snapshot(t, tasks.Rules{ReviewCap: 5, SkipReview: c.skip, Only: []string{"A"}}, c.before...)
 			left := file(c.after...)
 			r := s.Repair([]byte(left))
 			same(t, "problems", texts(r.Problems), c.want)

@@ -11,7 +11,7 @@ import (
 // Two jobs that write the list as their tools do: the text of what is not theirs stays.
 func TestOnto(t *testing.T) {
 	t.Parallel()
-	only := tasks.Rules{ReviewCap: 5, Only: "B"}
+	only := tasks.Rules{ReviewCap: 5, Only: []string{"B"}}
 	for _, c := range []struct {
 		name, base, left, want string
 		rules                  tasks.Rules
@@ -44,7 +44,7 @@ func TestReopen(t *testing.T) {
 		rules        tasks.Rules
 	}{
 		{"the last that is done", []string{story("A", approved), story("B", approved), story("C", open)}, []string{story("A", approved), story("B", back), story("C", open)}, reviewed},
-		{"the one", []string{story("A", approved), story("B", approved)}, []string{story("A", back), story("B", approved)}, tasks.Rules{ReviewCap: 5, Only: "A"}},
+		{"the one", []string{story("A", approved), story("B", approved)}, []string{story("A", back), story("B", approved)}, tasks.Rules{ReviewCap: 5, Only: []string{"A"}}},
 		{"without reviews", []string{story("A", `true null 0 ""`)}, []string{story("A", open)}, unreviewed},
 		{"what was left at the cap", []string{story("A", autoState)}, []string{story("A", `false "changes_requested" 0 "merge it\n\n[AUTO-APPROVED AT CAP] still slow"`)}, reviewed},
 		{"nothing is done", []string{story("A", waiting)}, []string{story("A", waiting)}, reviewed},

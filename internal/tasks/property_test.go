@@ -23,7 +23,7 @@ func TestNoWayAroundReview(t *testing.T) {
 	var legal, mended, whole, passed int
 	for seed := range sequences {
 		a := &agent{r: rand.New(rand.NewSource(int64(seed)))}
-		rules := tasks.Rules{ReviewCap: a.r.Intn(4), Only: a.pick("", "", "A1", "A2", "A4").(string)}
+		rules := tasks.Rules{ReviewCap: a.r.Intn(4), Only: strings.Fields(a.pick("", "", "A1", "A2", "A4", "A1 A4").(string))}
 		l := read(t, file(story("A1", open), story("A2", open, `"dependsOn": ["A1"]`), story("A3", open, `"extra": {"x": [1, 2]}`), story("A4", open)))
 		for step := range 12 {
 			s := tasks.Take(l, rules)
@@ -138,7 +138,7 @@ func oracle(before, after *tasks.List, mode tasks.Mode, rules tasks.Rules, fail 
 			continue
 		}
 		moved++
-		if rules.Only != "" && s.ID != rules.Only {
+		if len(rules.Only) > 0 && !slices.Contains(rules.Only, s.ID) {
 			fail("%s moved, and the work is about %s", s.ID, rules.Only)
 		}
 		to := fmt.Sprintf("%s: %s to %s", mode, old.Status, s.Status)
@@ -162,7 +162,7 @@ func oracle(before, after *tasks.List, mode tasks.Mode, rules tasks.Rules, fail 
 		fail("%d stories moved", moved)
 	}
 	for id, s := range was {
-		if !s.Passes || mode == "" || rules.Only != "" {
+		if !s.Passes || mode == "" || len(rules.Only) > 0 {
 			fail("%s is lost", id)
 		}
 	}
@@ -178,7 +178,7 @@ func TestOnlyWithoutReview(t *testing.T) {
 	passed := 0
 	for seed := range sequences {
 		a := &agent{r: rand.New(rand.NewSource(int64(seed)))}
-		rules := tasks.Rules{SkipReview: true, Only: "A2"}
+		rules := tasks.Rules{SkipReview: true, Only: []string{"A2"}}
 		l := read(t, file(story("A1", `true null 0 ""`), story("A2", open), story("A3", open), story("A4", approved)))
 		for range 12 {
 			s := tasks.Take(l, rules)
@@ -189,7 +189,7 @@ func TestOnlyWithoutReview(t *testing.T) {
 			}
 			for _, was := range l.Stories {
 				s, there := now[was.ID]
-				if was.ID != rules.Only && (s.Passes != was.Passes || s.Status != was.Status || s.ReviewCount != was.ReviewCount || s.ReviewFeedback != was.ReviewFeedback) || !there {
+				if was.ID != rules.Only[0] && (s.Passes != was.Passes || s.Status != was.Status || s.ReviewCount != was.ReviewCount || s.ReviewFeedback != was.ReviewFeedback) || !there {
 					t.Fatalf("seed %d: %+v became %+v", seed, was, s)
 				}
 				delete(now, was.ID)

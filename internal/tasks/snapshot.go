@@ -43,7 +43,7 @@ func compare(l *List, r Rules) Snapshot {
 }
 
 // closed reports whether some stories, or all, may not be touched by anybody.
-func (s Snapshot) closed() bool { return s.still || s.Rules.Only != "" }
+func (s Snapshot) closed() bool { return s.still || len(s.Rules.Only) > 0 }
 
 // Known reports whether there is something to compare with.
 func (s Snapshot) Known() bool { return s.list != nil }

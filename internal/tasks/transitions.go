@@ -186,7 +186,7 @@ func (t *transitions) illegal(i int, c change, details string, besides ...string
 	case t.still:
 		p.Text = fmt.Sprintf("No story may change state between two iterations. Story %s had illegal transition: %s", id, move)
 	case t.Rules.SkipReview:
-		p.Text = fmt.Sprintf("This run works on story %s only. Story %s had illegal transition: %s", Visible(t.Rules.Only), id, move)
+		p.Text = fmt.Sprintf("This run works on %s only. Story %s had illegal transition: %s", t.Rules.only(), id, move)
 	case t.Mode == Implement && t.chosen >= 0 && i != t.chosen && c.field == fieldStatus && c.now == NeedsReview.String():
 		p.Text = fmt.Sprintf("Implement iterations cannot move multiple stories, and this one implemented %s. Story %s had illegal transition: %s",
 			Visible(t.after.Stories[t.chosen].ID), id, move)
@@ -215,7 +215,7 @@ func (t *transitions) review(i int, now, was *Story) {
 	switch {
 	case details != "":
 	case t.chosen < 0:
-		details = "this run works on story " + Visible(t.Rules.Only) + " only"
+		details = "this run works on " + t.Rules.only() + " only"
 	default:
 		details = "multiple stories were changed; review may only modify one story, and this one reviewed " + Visible(t.after.Stories[t.chosen].ID)
 	}
@@ -278,7 +278,7 @@ func (s Snapshot) lost(was *Story) Problem {
 	case was.done(s.Rules) && s.still:
 		text = "Story %s was removed or renamed between two iterations. Keep it with its id."
 	case was.done(s.Rules):
-		text = "Story %s was removed or renamed, and this run works on one story only. Keep it with its id."
+		text = "Story %s was removed or renamed, and this run works on others only. Keep it with its id."
 	case s.Rules.SkipReview:
 		text = "Story %s was removed or renamed, but does not pass. Keep it with its id; what it leaves over can become new stories."
 	}

@@ -83,7 +83,7 @@ func Of(l *tasks.List, r tasks.Rules, look func(branch string) (*Branch, error))
 }
 
 func only(r tasks.Rules, id string) tasks.Rules {
-	r.Only = id
+	r.Only = []string{id}
 	return r
 }
 

@@ -29,20 +29,28 @@ func Of(name string, candidates []string) string {
 // WithWord are the candidates that a name is one of the words of, in the singular or
 // the plural: a timeout may be any of those that there are.
 func WithWord(name string, candidates []string) []string {
-	name = strings.TrimSuffix(Kebab(name), "s")
+	name = singular(Kebab(name))
 	if len(name) < 3 {
 		return nil
 	}
 	var found []string
 	for _, c := range candidates {
 		for word := range strings.SplitSeq(Kebab(c), "-") {
-			if strings.TrimSuffix(word, "s") == name {
+			if singular(word) == name {
 				found = append(found, c)
 				break
 			}
 		}
 	}
 	return found
+}
+
+// singular is a word of which the plural means the same.
+func singular(word string) string {
+	if stem, plural := strings.CutSuffix(word, "ies"); plural {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(word, "s")
 }
 
 func abs(n int) int { return max(n, -n) }

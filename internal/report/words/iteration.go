@@ -356,11 +356,19 @@ func StoryCount(t ralph.TaskList) string {
 		are = "is"
 	}
 	text := fmt.Sprintf("%d of %s %s done", done, Stories(len(t.Stories)), are)
+	ours := 0
 	for i := range t.Stories {
-		if one := &t.Stories[i]; t.Only != "" && one.ID == t.Only {
-			not := map[bool]string{false: "not "}[one.Done]
-			text = fmt.Sprintf("This run's story is %sdone; in all, %s", not, text)
+		if one := &t.Stories[i]; one.Done && slices.Contains(t.Only, one.ID) {
+			ours++
 		}
+	}
+	switch len(t.Only) {
+	case 0:
+	case 1:
+		not := map[int]string{0: "not "}[ours]
+		text = fmt.Sprintf("This run's story is %sdone; in all, %s", not, text)
+	default:
+		text = fmt.Sprintf("%d of this run's %d stories are done; in all, %s", ours, len(t.Only), text)
 	}
 	if n := t.AutoApproved(); n > 0 {
 		text += fmt.Sprintf(", %d auto-approved", n)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,9 +14,20 @@ import (
 	"github.com/org/ralph-action/internal/tasks"
 )
 
+// apart reports whether the run works on some stories, and others beside it on others.
+func (b *Backlog) apart() bool { return b.o.Published && len(b.rules.Only) > 0 }
+
 // alone reports whether the run works on one story, on a branch that is published: others
 // beside it work on other stories, and the forge merges what they publish as text.
-func (b *Backlog) alone() bool { return b.o.Published && b.rules.Only != "" }
+func (b *Backlog) alone() bool { return b.apart() && len(b.rules.Only) == 1 }
+
+// only names the stories of the run.
+func (b *Backlog) only() string {
+	if len(b.rules.Only) == 1 {
+		return "story " + oneLine(b.rules.Only[0])
+	}
+	return "stories " + oneLine(ralph.Listed(b.rules.Only))
+}
 
 // onto puts a list back, but for its story and new ones, to the text that it was made
 // from.
@@ -27,13 +39,13 @@ func (b *Backlog) onto(from *tasks.List, r tasks.Repaired) tasks.Repaired {
 		now[s.ID] = s
 	}
 	for _, s := range from.Stories {
-		if s.ID != b.rules.Only && !reflect.DeepEqual(s, now[s.ID]) {
+		if !slices.Contains(b.rules.Only, s.ID) && !reflect.DeepEqual(s, now[s.ID]) {
 			others = append(others, oneLine(s.ID))
 		}
 	}
 	if len(others) > 0 && len(r.Problems) == 0 {
 		r.Problems = append(r.Problems, tasks.Problem{Kind: tasks.Transition,
-			Text: fmt.Sprintf("This run works on story %s only. What was changed in others was put back: %s.", oneLine(b.rules.Only), ralph.Listed(others))})
+			Text: fmt.Sprintf("This run works on %s only. What was changed in others was put back: %s.", b.only(), ralph.Listed(others))})
 	}
 	r.Changed = r.Changed || string(again.Bytes()) != string(r.List.Bytes())
 	r.List = again
@@ -50,7 +62,7 @@ func (b *Backlog) keepNotes() {
 		err = b.moveNotes(now)
 	}
 	if err != nil {
-		b.o.Host.Warn(fmt.Sprintf("The notes of story %s stay in %s, where those of other stories may conflict with them: %v", oneLine(b.rules.Only), b.folder.Path(tasks.ProgressName), err))
+		b.o.Host.Warn(fmt.Sprintf("The notes of %s stay in %s, where those of other stories may conflict with them: %v", b.only(), b.folder.Path(tasks.ProgressName), err))
 	}
 }
 
@@ -59,7 +71,7 @@ func (b *Backlog) moveNotes(now string) error {
 		return nil
 	}
 	if more := added(b.progress, now); more != "" {
-		name := tasks.NotesName(b.rules.Only)
+		name := tasks.NotesName(b.rules.Only[0])
 		notes, err := b.folder.Read(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -166,7 +178,7 @@ func (b *Backlog) join() {
 		return
 	}
 	if left, err := tasks.Read(data); err == nil {
-		if err := b.write(left.Onto(b.list, tasks.Rules{Only: was.Story.ID}).Bytes()); err != nil {
+		if err := b.write(left.Onto(b.list, tasks.Rules{Only: []string{was.Story.ID}}).Bytes()); err != nil {
 			b.o.Host.Warn(err.Error())
 		}
 	}

@@ -137,7 +137,7 @@ func (b *Backlog) repair(s tasks.Snapshot, data []byte, err error) (said []strin
 	}
 	setup := s.Setup(r.List)
 	r.List, r.Changed, r.Problems = setup.List, r.Changed || setup.Changed, append(r.Problems, setup.Problems...)
-	if b.alone() && !b.o.AgentCommits {
+	if b.apart() && !b.o.AgentCommits {
 		r = b.onto(b.list, r)
 	}
 	return b.accept(r)

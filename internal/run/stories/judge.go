@@ -30,7 +30,7 @@ func (b *Backlog) freshEyes() (said []string, _ error) {
 		b.unseen = files
 		return nil, nil
 	}
-	if id := b.step.Story; b.left[id] == files && b.list.Done(tasks.Rules{Only: id}) {
+	if id := b.step.Story; b.left[id] == files && b.list.Done(tasks.Rules{Only: []string{id}}) {
 		// The same again: that is what running the checks leaves behind.
 		b.artifacts = true
 		b.o.Host.Note(fmt.Sprintf("While story %s was reviewed, these files changed, each time anew; no review has seen how: %s. If running the checks writes them, have git ignore them.", oneLine(id), files))
@@ -93,7 +93,7 @@ func (b *Backlog) besides(path string) bool {
 func (b *Backlog) own() []string {
 	own := []string{b.folder.Path(tasks.TasksName), b.folder.Path(tasks.ProgressName)}
 	if b.alone() {
-		own = append(own, b.folder.Path(tasks.NotesName(b.rules.Only)))
+		own = append(own, b.folder.Path(tasks.NotesName(b.rules.Only[0])))
 	}
 	return own
 }
@@ -157,7 +157,7 @@ func (b *Backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 		if story.ID == b.step.Story {
 			s.Status, s.AtCap = story.Status, story.AutoApproved
 		}
-		if !story.Done && (b.rules.Only == "" || b.rules.Only == story.ID) {
+		if !story.Done && (len(b.rules.Only) == 0 || slices.Contains(b.rules.Only, story.ID)) {
 			s.Left++
 		}
 	}
@@ -197,7 +197,7 @@ func (b *Backlog) Unsaid(it ralph.Iteration) string {
 		return ""
 	}
 	r := b.turn.snapshot.Repair(data)
-	if len(r.Problems) > 0 || !r.List.Done(tasks.Rules{Only: b.step.Story}) {
+	if len(r.Problems) > 0 || !r.List.Done(tasks.Rules{Only: []string{b.step.Story}}) {
 		return ""
 	}
 	words = ending(b.o.Host.Mask(words))

@@ -62,12 +62,16 @@ func (s *List) Branch() string { return s.branch }
 // Commands are the list's guardrails.
 func (s *List) Commands() []string { return s.commands }
 
-// Task is what the run is about. Parallel jobs are told apart by their story.
+// Task is what the run is about. Parallel jobs are told apart by their stories.
 func (s *List) Task() string {
-	if one, known := s.asked[s.rules.Only]; known {
+	switch len(s.rules.Only) {
+	case 0:
+		return s.description
+	case 1:
+		one := s.asked[s.rules.Only[0]]
 		return one.ID + ": " + cmp.Or(one.Title, s.description)
 	}
-	return s.description
+	return ralph.Listed(s.rules.Only) + ": " + s.description
 }
 
 // Reviewing reports whether the iteration at hand is a review.
@@ -170,7 +174,9 @@ func (s *List) read() (*tasks.List, error) {
 			problems = append(problems, p.String())
 		}
 		if err := list.CheckOnly(s.rules); err != nil {
-			problems = append(problems, " "+err.Error())
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				problems = append(problems, " "+line)
+			}
 		}
 	}
 	for i, p := range problems {

@@ -23,7 +23,7 @@ func (b *Backlog) Ask(ask ralph.Ask) (ralph.Prompt, error) {
 	switch {
 	case b.alone():
 		parts = append(parts, fmt.Sprintf("Other jobs work on other stories of the list at the same time, on branches of their own. Write your notes to `%s`, not to `%s`, and read the other `%s`, too.",
-			b.folder.Path(tasks.NotesName(b.rules.Only)), b.folder.Path(tasks.ProgressName), notes))
+			b.folder.Path(tasks.NotesName(b.rules.Only[0])), b.folder.Path(tasks.ProgressName), notes))
 	case b.notes:
 		parts = append(parts, fmt.Sprintf("Stories that had a branch of their own left their notes in `%s`: read them, too.", notes))
 	}
