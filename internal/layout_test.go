@@ -91,6 +91,7 @@ var packages = map[string]struct {
 	"repo/signing":     {[]string{"repo/printable", "repo/remote", "repo/store"}, "commits that the forge makes and signs"},
 	"repo/watch":       {[]string{"ralph", "repo/printable", "repo/worktree"}, "whether a work tree changes; publishes nothing"},
 	"repo/repotest":    {[]string{"repo/worktree"}, "git for the tests of the git side; tests alone import it"},
+	"repo/bundle":      {[]string{"ralph", "repo/store"}, "commits in a file, for who has those below them"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
@@ -147,7 +148,7 @@ var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},

@@ -20,6 +20,7 @@ type Result struct {
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended"`   // or when this was written
 	Bundle   string    `json:"bundle"`  // SHA-256 of the bundle, in hex; empty: no story is done, there is no bundle
+	Rest     string    `json:"rest"`    // commit with what is not done, on top of the stories that are: a lane that is run again goes on from it; empty: there is nothing
 	Cost     Cost      `json:"cost"`    // of all of the lane, stories that are not done included
 	Stories  []Done    `json:"stories"` // the lane's, in its order
 }
@@ -37,6 +38,7 @@ type Done struct {
 	Cost       Cost      `json:"cost"`
 	Started    time.Time `json:"started"` // zero: nobody worked on it
 	Ended      time.Time `json:"ended"`
+	Withheld   string    `json:"withheld"`   // why what was done is not in the bundle, for people; empty: it is
 	Transcript string    `json:"transcript"` // SHA-256 of what the agent's CLI wrote, in hex
 }
 
