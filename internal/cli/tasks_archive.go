@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/cli/usergit"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -57,9 +58,9 @@ func (c *tasksArchiveCmd) Run(a *app, done *exit) error {
 	if c.NoCommit {
 		return nil
 	}
-	said, err := a.commitPaths(c.ProjectDir, "chore: archive "+path.Base(archived.Path), archived.Changed)
+	said, err := c.commit(a, "chore: archive "+path.Base(archived.Path), archived.Changed)
 	switch {
-	case errors.Is(err, errNoRepository):
+	case errors.Is(err, usergit.ErrNoRepository):
 		said = "Not committed: the project is in no git repository."
 	case err != nil:
 		fmt.Fprintf(a.stderr, "ralph: %s stays, but it is not committed: %s\n", c.shown(archived.Path), err)
@@ -68,4 +69,15 @@ func (c *tasksArchiveCmd) Run(a *app, done *exit) error {
 	}
 	_, err = fmt.Fprintln(a.stdout, said)
 	return err
+}
+
+func (c *tasksArchiveCmd) commit(a *app, message string, paths []string) (string, error) {
+	ctx, cancel := a.signals(func(text string) { fmt.Fprintln(a.stderr, text) })
+	defer cancel()
+	git, err := usergit.Start(ctx, c.ProjectDir, a.environ)
+	if err != nil {
+		return "", err
+	}
+	defer git.Close()
+	return git.Commit(message, paths)
 }

@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/cli/matrix"
+	"github.com/org/ralph-action/internal/cli/origin"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -43,12 +42,14 @@ func (c *tasksMatrixCmd) Run(a *app) error {
 		}
 		return err
 	}
-	look, end, err := c.branches(a, folder)
+	ctx, cancel := a.signals(func(text string) { fmt.Fprintln(a.stderr, text) })
+	defer cancel()
+	view, err := origin.Look(ctx, c.ProjectDir, folder.Path(tasks.TasksName), a.environ, a.stderr)
 	if err != nil {
 		return err
 	}
-	defer end()
-	matrix, jobs, err := matrix.Of(list, rules, look)
+	defer view.Close()
+	matrix, jobs, err := matrix.Of(list, rules, view.Story)
 	if err != nil {
 		return err
 	}
@@ -59,46 +60,4 @@ func (c *tasksMatrixCmd) Run(a *app) error {
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\n", matrix)
 	return err
-}
-
-// branches looks at the branches of stories as origin had them when it was fetched: no
-// token is needed. Outside of a repository there are none.
-func (c *tasksMatrixCmd) branches(a *app, folder *tasks.Folder) (look func(string) (*matrix.Branch, error), end func(), err error) {
-	var env []string
-	if a.getenv("GITHUB_ACTIONS") == "true" { // in a container the checkout is another user's
-		env = []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"}
-	}
-	git, end, err := a.git(c.ProjectDir, env...)
-	if errors.Is(err, errNoRepository) {
-		return func(string) (*matrix.Branch, error) { return nil, nil }, func() {}, nil //nolint:nilnil // there is none
-	} else if err != nil {
-		return nil, nil, err
-	}
-	if shallow, err := git("rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(shallow) == "true" {
-		fmt.Fprintln(a.stderr, "ralph: the clone is shallow, so branches of stories are not seen: check out with fetch-depth: 0")
-	}
-	yes := func(args ...string) (bool, error) {
-		_, err := git(args...)
-		var failed *gitError
-		if errors.As(err, &failed) && failed.code == 1 {
-			return false, nil
-		}
-		return err == nil, err
-	}
-	return func(name string) (*matrix.Branch, error) {
-		ref := "refs/remotes/origin/" + name
-		if there, err := yes("rev-parse", "--verify", "--quiet", ref); !there || err != nil {
-			return nil, err
-		}
-		if merged, err := yes("merge-base", "--is-ancestor", ref, "HEAD"); merged || err != nil {
-			return nil, err
-		}
-		var b matrix.Branch
-		if text, err := git("cat-file", "blob", ref+":./"+folder.Path(tasks.TasksName)); err == nil {
-			b.List, _ = tasks.Read([]byte(text)) // one that cannot be read needs work
-		}
-		clean, err := yes("merge-tree", "--write-tree", "HEAD", ref)
-		b.Conflicts = !clean
-		return &b, err
-	}, end, nil
 }

@@ -1,6 +1,10 @@
 package tasks
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/org/ralph-action/internal/tasks/document"
+)
 
 // CapMark begins the feedback of a story that was approved because its reviews
 // were used up.
@@ -25,7 +29,7 @@ func (l *List) Check(r Rules) []Problem {
 	}
 	for i := range found.List {
 		p := &found.List[i]
-		p.Line, p.Column = place(l.doc.source, l.stories.items[p.index].value.at)
+		p.Line, p.Column = document.Place(l.doc.Source, l.stories.Items[p.index].Value.At)
 	}
 	return found.all()
 }

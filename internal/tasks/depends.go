@@ -9,7 +9,7 @@ import (
 // dependencies finds what dependsOn may not hold: ids of no story, and circles. A list
 // with a story that has no id is left alone.
 func (r *reader) dependencies(l *List) {
-	if l.stories == nil || len(l.Stories) < len(l.stories.items) || slices.ContainsFunc(l.Stories, func(s Story) bool { return s.ID == "" }) {
+	if l.stories == nil || len(l.Stories) < len(l.stories.Items) || slices.ContainsFunc(l.Stories, func(s Story) bool { return s.ID == "" }) {
 		return
 	}
 	index := make(map[string]int, len(l.Stories))
@@ -37,7 +37,7 @@ func (r *reader) depends(l *List, index int, text string) {
 	if r.full() {
 		return
 	}
-	at := l.stories.items[index].value.member(fieldDepends).at
+	at := l.stories.Items[index].Value.Member(fieldDepends).At
 	r.problem(at, index, Visible(l.Stories[index].ID), text)
 }
 

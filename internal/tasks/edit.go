@@ -3,6 +3,8 @@ package tasks
 import (
 	"fmt"
 	"slices"
+
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 // Setup puts back what people set up for the list as a whole, and no iteration
@@ -26,10 +28,10 @@ func (s Snapshot) Setup(l *List) Repaired {
 	}
 	r := s.edit(l, func(again *List) {
 		for _, name := range fields {
-			root := &again.doc.root
-			root.remove(name)
-			if value := was.doc.root.member(name); value != nil {
-				root.set(name, *value)
+			root := &again.doc.Root
+			root.Remove(name)
+			if value := was.doc.Root.Member(name); value != nil {
+				root.Set(name, *value)
 			}
 		}
 	})
@@ -74,7 +76,7 @@ func (s Snapshot) Withdraw(l *List, why string) Repaired {
 	p := Problem{Kind: Transition, Story: Visible(l.Stories[i].ID), index: i, reset: stateFields()}
 	p.Text = fmt.Sprintf("The review approved story %s while checks fail: %s. It does not count, and the story is to be reviewed again.",
 		p.Story, printable(cut(why, maxWhy)))
-	p.Line, p.Column = place(l.doc.source, l.stories.items[i].value.at)
+	p.Line, p.Column = document.Place(l.doc.Source, l.stories.Items[i].Value.At)
 	r := s.edit(l, func(again *List) { s.putBack(again, p) })
 	r.Problems = []Problem{p}
 	return r

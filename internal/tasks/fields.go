@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 const (
@@ -19,7 +21,7 @@ type rule struct {
 	name     string
 	required bool
 	// want is what would be right, when the value is not; "" when it is.
-	want func(*node) string
+	want func(*document.Node) string
 }
 
 // rules are the known fields of an object; others may stand there, too.
@@ -52,20 +54,20 @@ const (
 func stateFields() []string { return []string{fieldPasses, fieldStatus, fieldCount, fieldFeedback} }
 
 // initial is how a new story starts.
-func initial(field string) node {
+func initial(field string) document.Node {
 	switch field {
 	case fieldPasses:
-		return node{kind: boolean, raw: "false"}
+		return document.Node{Kind: document.Boolean, Raw: "false"}
 	case fieldStatus:
-		return node{kind: null, raw: "null"}
+		return document.Node{Kind: document.Null, Raw: "null"}
 	case fieldCount:
-		return node{kind: number, raw: "0"}
+		return document.Node{Kind: document.Number, Raw: "0"}
 	}
-	return node{kind: text, raw: `""`}
+	return document.Node{Kind: document.Text, Raw: `""`}
 }
 
 func listRules() rules {
-	wantText := wantKind(text, "give a string")
+	wantText := wantKind(document.Text, "give a string")
 	return newRules(
 		rule{"project", true, wantText}, rule{"branchName", true, wantText}, rule{"description", true, wantText},
 		rule{"verifyCommands", false, wantTexts}, rule{fieldStories, true, wantStories},
@@ -73,7 +75,7 @@ func listRules() rules {
 }
 
 func storyRules() rules {
-	wantText := wantKind(text, "give a string")
+	wantText := wantKind(document.Text, "give a string")
 	return newRules(append([]rule{
 		{fieldID, true, wantID}, {"title", true, wantText}, {"description", false, wantText}, {"acceptanceCriteria", true, wantCriteria},
 		{"priority", true, wantNumber(-maxRank, maxRank, false, "give a number from -1000000000 to 1000000000, 1 for what comes first")},
@@ -84,18 +86,18 @@ func storyRules() rules {
 // stateRules are those of a story's state, feedback apart.
 func stateRules() []rule {
 	return []rule{
-		{fieldPasses, true, wantKind(boolean, "give true or false")}, {fieldStatus, true, wantStatus}, {fieldCount, true, wantCount},
+		{fieldPasses, true, wantKind(document.Boolean, "give true or false")}, {fieldStatus, true, wantStatus}, {fieldCount, true, wantCount},
 	}
 }
 
-func wantCount(n *node) string {
+func wantCount(n *document.Node) string {
 	return wantNumber(0, maxCount, true, "give a non-negative integer, at most 1000000")(n)
 }
 
 // wantKind is the check of a field whose values are all of one kind.
-func wantKind(k kind, want string) func(*node) string {
-	return func(n *node) string {
-		if n.kind != k {
+func wantKind(k document.Kind, want string) func(*document.Node) string {
+	return func(n *document.Node) string {
+		if n.Kind != k {
 			return want
 		}
 		return ""
@@ -103,10 +105,10 @@ func wantKind(k kind, want string) func(*node) string {
 }
 
 // wantNumber is the check of a number within bounds.
-func wantNumber(low, high float64, whole bool, want string) func(*node) string {
-	return func(n *node) string {
-		f, err := strconv.ParseFloat(n.raw, 64)
-		if n.kind != number || err != nil || f < low || f > high || whole && f != math.Trunc(f) {
+func wantNumber(low, high float64, whole bool, want string) func(*document.Node) string {
+	return func(n *document.Node) string {
+		f, err := strconv.ParseFloat(n.Raw, 64)
+		if n.Kind != document.Number || err != nil || f < low || f > high || whole && f != math.Trunc(f) {
 			return want
 		}
 		return ""
@@ -114,58 +116,58 @@ func wantNumber(low, high float64, whole bool, want string) func(*node) string {
 }
 
 // wantWord is the check of a field that takes one of some words.
-func wantWord(want string, words ...string) func(*node) string {
-	return func(n *node) string {
-		if n.kind != text || !slices.Contains(words, n.text) {
+func wantWord(want string, words ...string) func(*document.Node) string {
+	return func(n *document.Node) string {
+		if n.Kind != document.Text || !slices.Contains(words, n.Text) {
 			return want
 		}
 		return ""
 	}
 }
 
-func wantTexts(n *node) string {
-	if n.kind != array {
+func wantTexts(n *document.Node) string {
+	if n.Kind != document.Array {
 		return "give an array of strings"
 	}
-	for i := range n.items {
-		if n.items[i].value.kind != text {
+	for i := range n.Items {
+		if n.Items[i].Value.Kind != document.Text {
 			return "give an array of strings only"
 		}
 	}
 	return ""
 }
 
-func wantCriteria(n *node) string {
-	if n.kind == array && len(n.items) == 0 {
+func wantCriteria(n *document.Node) string {
+	if n.Kind == document.Array && len(n.Items) == 0 {
 		return "give at least one criterion"
 	}
 	return wantTexts(n)
 }
 
-func wantStories(n *node) string {
+func wantStories(n *document.Node) string {
 	switch {
-	case n.kind != array:
+	case n.Kind != document.Array:
 		return "give an array of stories"
-	case len(n.items) == 0:
+	case len(n.Items) == 0:
 		return "give at least one story"
 	}
 	return ""
 }
 
-func wantID(n *node) string {
+func wantID(n *document.Node) string {
 	switch {
-	case n.kind != text:
+	case n.Kind != document.Text:
 		return "give a string"
-	case blank(n.text):
+	case blank(n.Text):
 		return "give an id that is not empty"
-	case utf8.RuneCountInString(n.text) > maxID:
+	case utf8.RuneCountInString(n.Text) > maxID:
 		return "give an id of at most 200 characters"
 	}
 	return ""
 }
 
-func wantStatus(n *node) string {
-	if n.kind == null {
+func wantStatus(n *document.Node) string {
+	if n.Kind == document.Null {
 		return ""
 	}
 	return wantWord(`give null, "needs_review", "changes_requested" or "approved"`, string(NeedsReview), string(ChangesRequested), string(Approved))(n)
@@ -175,17 +177,17 @@ func wantStatus(n *node) string {
 func blank(s string) bool { return strings.Trim(s, " \t\n\r\f\v") == "" }
 
 // show is a value in a message.
-func show(n *node) string {
-	switch n.kind {
-	case text:
-		return Quote(n.text)
-	case array:
-		if len(n.items) == 0 {
+func show(n *document.Node) string {
+	switch n.Kind {
+	case document.Text:
+		return Quote(n.Text)
+	case document.Array:
+		if len(n.Items) == 0 {
 			return "an empty array"
 		}
 		return "an array"
-	case object:
+	case document.Object:
 		return "an object"
 	}
-	return cut(n.raw, maxQuote)
+	return cut(n.Raw, maxQuote)
 }

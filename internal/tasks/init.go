@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/lib/atomicfile"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 //go:embed templates
@@ -94,8 +95,8 @@ func (f *Folder) fresh(o InitOptions) (map[string][]byte, error) {
 	if bad != nil {
 		return nil, fmt.Errorf("template of %s: %s", TasksName, bad)
 	}
-	doc.root.set("branchName", node{kind: text, raw: quoted(branch)})
-	files[TasksName] = doc.bytes()
+	doc.Root.Set("branchName", document.Node{Kind: document.Text, Raw: document.Quoted(branch)})
+	files[TasksName] = doc.Bytes()
 	return files, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 // Status is where a story stands in the review cycle.
@@ -62,8 +63,8 @@ type List struct {
 	VerifyCommands []string
 	Stories        []Story
 
-	doc     *document
-	stories *node // the array of the stories, in doc
+	doc     *document.File
+	stories *document.Node // the array of the stories, in doc
 }
 
 // Story is a user story.
@@ -82,7 +83,7 @@ type Story struct {
 }
 
 // Bytes is the file that the list was read from.
-func (l *List) Bytes() []byte { return l.doc.bytes() }
+func (l *List) Bytes() []byte { return l.doc.Bytes() }
 
 // done reports whether nothing is left to do for a story.
 func (s *Story) done(r Rules) bool {

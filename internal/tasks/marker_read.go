@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 // Marked is what a marker says. The agent can write to the marker, so this is
@@ -54,27 +56,27 @@ const (
 func markerRules() rules {
 	return newRules(
 		rule{"pid", false, wantNumber(0, math.MaxInt32, true, "give the number of a process")}, rule{"ralphDir", false, wantFolder},
-		rule{"skipReview", false, wantKind(boolean, "give true or false")}, rule{"reviewCap", false, wantCount}, rule{"stories", false, wantTexts},
+		rule{"skipReview", false, wantKind(document.Boolean, "give true or false")}, rule{"reviewCap", false, wantCount}, rule{"stories", false, wantTexts},
 		rule{fieldMode, false, wantWord(`give "implement", "review" or "review-fix"`, string(Implement), string(Review), string(ReviewFix))},
-		rule{fieldBefore, false, wantKind(object, "give an object")}, rule{"commits", false, wantWord(`give "agent" or "ralph"`, ByAgent, ByRalph)},
+		rule{fieldBefore, false, wantKind(document.Object, "give an object")}, rule{"commits", false, wantWord(`give "agent" or "ralph"`, ByAgent, ByRalph)},
 	)
 }
 
 func (r *reader) marked() (m Marked, err error) {
-	root := &r.doc.root
-	if root.kind != object {
+	root := &r.doc.Root
+	if root.Kind != document.Object {
 		return m, fmt.Errorf("it is %s: an object is expected", show(root))
 	}
 	found := r.fields(root, markerRules(), -1)
-	m.PID = int(found[0].float())
-	if found[1].text != "" {
-		m.Folder = path.Clean(found[1].text)
+	m.PID = int(found[0].Float())
+	if found[1].Text != "" {
+		m.Folder = path.Clean(found[1].Text)
 	}
-	m.Commits = found[7].text
-	rules := Rules{SkipReview: found[2].raw == "true", ReviewCap: int(found[3].float()), Only: found[4].texts()}
-	mode, before := Mode(found[5].text), found[6]
+	m.Commits = found[7].Text
+	rules := Rules{SkipReview: found[2].Raw == "true", ReviewCap: int(found[3].Float()), Only: found[4].Texts()}
+	mode, before := Mode(found[5].Text), found[6]
 	m.Snapshot = Snapshot{Rules: rules}
-	if mode == "" || before.kind != object {
+	if mode == "" || before.Kind != document.Object {
 		m.Partial = true
 		return m, nil
 	}
@@ -91,29 +93,29 @@ func (r *reader) marked() (m Marked, err error) {
 }
 
 // before is the stories of the snapshot, without what a marker does not tell.
-func (r *reader) before(n *node, rules Rules) (*List, error) {
-	l := &List{Stories: make([]Story, 0, len(n.items))}
-	seen, known := make(map[string]bool, len(n.items)), newRules(stateRules()...)
-	for i := range n.items {
-		it := &n.items[i]
-		id := node{kind: text, text: it.key}
+func (r *reader) before(n *document.Node, rules Rules) (*List, error) {
+	l := &List{Stories: make([]Story, 0, len(n.Items))}
+	seen, known := make(map[string]bool, len(n.Items)), newRules(stateRules()...)
+	for i := range n.Items {
+		it := &n.Items[i]
+		id := document.Node{Kind: document.Text, Text: it.Key}
 		switch {
 		case wantID(&id) != "":
-			return nil, fmt.Errorf("preIterationSnapshot: %s is no id: %s", Quote(it.key), wantID(&id))
-		case seen[it.key]:
-			return nil, fmt.Errorf("preIterationSnapshot: story %s is there twice", Visible(it.key))
-		case it.value.kind != object:
-			return nil, fmt.Errorf("preIterationSnapshot: story %s is %s: an object is expected", Visible(it.key), show(&it.value))
+			return nil, fmt.Errorf("preIterationSnapshot: %s is no id: %s", Quote(it.Key), wantID(&id))
+		case seen[it.Key]:
+			return nil, fmt.Errorf("preIterationSnapshot: story %s is there twice", Visible(it.Key))
+		case it.Value.Kind != document.Object:
+			return nil, fmt.Errorf("preIterationSnapshot: story %s is %s: an object is expected", Visible(it.Key), show(&it.Value))
 		}
-		seen[it.key] = true
-		found := r.fields(&it.value, known, -1)
-		s := Story{ID: it.key, Passes: found[0].raw == "true", Status: Status(found[1].text), ReviewCount: int(found[2].float())}
+		seen[it.Key] = true
+		found := r.fields(&it.Value, known, -1)
+		s := Story{ID: it.Key, Passes: found[0].Raw == "true", Status: Status(found[1].Text), ReviewCount: int(found[2].Float())}
 		if len(r.problems.List) > 0 {
-			return nil, fmt.Errorf("preIterationSnapshot: story %s: %w", Visible(it.key), errors.New(r.problems.List[0].Text))
+			return nil, fmt.Errorf("preIterationSnapshot: story %s: %w", Visible(it.Key), errors.New(r.problems.List[0].Text))
 		}
 		if !rules.SkipReview && s.contradicts(rules) {
 			return nil, fmt.Errorf("preIterationSnapshot: story %s has passes=%t, reviewStatus %s and reviewCount %d, which contradict each other",
-				Visible(it.key), s.Passes, s.Status, s.ReviewCount)
+				Visible(it.Key), s.Passes, s.Status, s.ReviewCount)
 		}
 		l.Stories = append(l.Stories, s)
 	}
@@ -129,9 +131,9 @@ func (s *Story) contradicts(r Rules) bool {
 }
 
 // wantFolder is a path below the project.
-func wantFolder(n *node) string {
-	clean := path.Clean(n.text)
-	if n.kind != text || clean == "." || !filepath.IsLocal(filepath.FromSlash(clean)) || strings.ContainsRune(clean, 0) {
+func wantFolder(n *document.Node) string {
+	clean := path.Clean(n.Text)
+	if n.Kind != document.Text || clean == "." || !filepath.IsLocal(filepath.FromSlash(clean)) || strings.ContainsRune(clean, 0) {
 		return "give a folder below the project"
 	}
 	return ""

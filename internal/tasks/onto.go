@@ -2,8 +2,9 @@ package tasks
 
 import (
 	"bytes"
-	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 // Onto is another version of the list with what this one says of the stories that the
@@ -20,7 +21,7 @@ func (l *List) Onto(other *List, r Rules) *List {
 	for i := range again.Stories {
 		id := again.Stories[i].ID
 		if j, there := mine.index[id]; there && r.covers(id) {
-			again.stories.items[i].value.take(&l.stories.items[j].value)
+			again.stories.Items[i].Value.Take(&l.stories.Items[j].Value)
 		}
 	}
 	mine.restore(again.stories, func(*Story) bool { return true })
@@ -47,13 +48,13 @@ func (l *List) Reopen(r Rules, feedback string) *List {
 	if l.Stories[last].AutoApproved() {
 		feedback += "\n\n" + l.Stories[last].ReviewFeedback
 	}
-	story := &again.stories.items[last].value
+	story := &again.stories.Items[last].Value
 	for _, field := range stateFields() {
-		story.set(field, initial(field))
+		story.Set(field, initial(field))
 	}
 	if !r.SkipReview {
-		story.set(fieldStatus, node{kind: text, raw: quoted(string(ChangesRequested))})
-		story.set(fieldFeedback, node{kind: text, raw: quoted(feedback)})
+		story.Set(fieldStatus, document.Node{Kind: document.Text, Raw: document.Quoted(string(ChangesRequested))})
+		story.Set(fieldFeedback, document.Node{Kind: document.Text, Raw: document.Quoted(feedback)})
 	}
 	if again, err = Read(again.Bytes()); err != nil {
 		return l
@@ -61,52 +62,22 @@ func (l *List) Reopen(r Rules, feedback string) *List {
 	return again
 }
 
-// take gives an object the members of another one, and leaves those as they are written
-// that say the same, or that the other one lacks.
-func (n *node) take(from *node) {
-	for i := range from.items {
-		it := &from.items[i]
-		if old := n.member(it.key); old == nil || !old.equal(&it.value) {
-			n.set(it.key, it.value)
-		}
-	}
-}
-
-// equal reports whether two values say the same, however they are written.
-func (n *node) equal(m *node) bool {
-	if n.kind != m.kind || len(n.items) != len(m.items) {
-		return false
-	}
-	switch n.kind {
-	case text:
-		return n.text == m.text
-	case array:
-		return slices.EqualFunc(n.items, m.items, func(a, b item) bool { return a.value.equal(&b.value) })
-	case object:
-		return !slices.ContainsFunc(n.items, func(it item) bool {
-			other := m.member(it.key)
-			return other == nil || !it.value.equal(other)
-		})
-	}
-	return n.raw == m.raw
-}
-
 // Touching finds two of some stories that git cannot merge changes of, each from
 // another branch, because no line lies between them. ok is false if there are none.
 func (l *List) Touching(ids map[string]bool) (a, b string, ok bool) {
 	end := 0 // the line at which the members of a end
-	for i := range l.stories.items {
-		n := &l.stories.items[i].value
+	for i := range l.stories.Items {
+		n := &l.stories.Items[i].Value
 		if b = l.Stories[i].ID; !ids[b] {
 			continue
 		}
-		if first, _ := place(l.doc.source, n.items[0].at); a != "" && first-end < 2 {
+		if first, _ := document.Place(l.doc.Source, n.Items[0].At); a != "" && first-end < 2 {
 			return a, b, true
 		}
 		var text bytes.Buffer
-		n.write(&text)
-		start, _ := place(l.doc.source, n.at)
-		a, end = b, start+bytes.Count(text.Bytes(), []byte("\n"))-strings.Count(n.raw, "\n")
+		n.Write(&text)
+		start, _ := document.Place(l.doc.Source, n.At)
+		a, end = b, start+bytes.Count(text.Bytes(), []byte("\n"))-strings.Count(n.Raw, "\n")
 	}
 	return "", "", false
 }

@@ -1,6 +1,10 @@
 package tasks
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/org/ralph-action/internal/tasks/document"
+)
 
 // Repaired is a legal version of what an agent left.
 type Repaired struct {
@@ -46,7 +50,7 @@ func (s Snapshot) mend(data []byte, left *List, said []Problem) (list *List, all
 	said = join(said, s.shape(doc))
 	const rounds = 4
 	for round := range rounds {
-		list, problems := s.Verify(doc.bytes())
+		list, problems := s.Verify(doc.Bytes())
 		if list != nil && !needsRepair(problems) {
 			return list, said, true
 		}
@@ -64,20 +68,20 @@ func (s Snapshot) mend(data []byte, left *List, said []Problem) (list *List, all
 }
 
 // begin is the file to mend. Without a list of stories there is none.
-func (s Snapshot) begin(data []byte, left *List) (doc *document, ok bool) {
+func (s Snapshot) begin(data []byte, left *List) (doc *document.File, ok bool) {
 	if left != nil {
 		return s.undo(left), true
 	}
 	doc, bad := parse(data, maxBytes)
-	if bad != nil || doc.root.kind != object {
+	if bad != nil || doc.Root.Kind != document.Object {
 		return nil, false
 	}
-	stories := doc.root.member(fieldStories)
-	return doc, stories != nil && stories.kind == array
+	stories := doc.Root.Member(fieldStories)
+	return doc, stories != nil && stories.Kind == document.Array
 }
 
 // undo puts the states of stories back, in the list's own document.
-func (s Snapshot) undo(list *List) *document {
+func (s Snapshot) undo(list *List) *document.File {
 	for _, p := range s.every(list) {
 		s.putBack(list, p)
 	}
@@ -105,19 +109,19 @@ func (s Snapshot) putBack(list *List, p Problem) {
 	if p.index < 0 {
 		return
 	}
-	story := &list.stories.items[p.index].value
+	story := &list.stories.Items[p.index].Value
 	for _, field := range p.reset {
 		s.reset(story, list.Stories[p.index].ID, field)
 	}
 }
 
-func (s Snapshot) reset(story *node, id, field string) {
+func (s Snapshot) reset(story *document.Node, id, field string) {
 	i, known := s.index[id]
 	if !known {
-		story.set(field, initial(field))
+		story.Set(field, initial(field))
 		return
 	}
-	story.set(field, *s.list.stories.items[i].value.member(field))
+	story.Set(field, *s.list.stories.Items[i].Value.Member(field))
 }
 
 // join adds the problems whose text was not said yet.

@@ -1,37 +1,39 @@
 package tasks
 
+import "github.com/org/ralph-action/internal/tasks/document"
+
 // shape makes a file follow the schema, dependencies apart: what is wrong is put
 // back, elements that are no story are left out, and stories that disappeared
 // before they were done stand where they stood. Those are said.
-func (s Snapshot) shape(doc *document) []Problem {
-	root := &doc.root
-	was := &s.list.doc.root
+func (s Snapshot) shape(doc *document.File) []Problem {
+	root := &doc.Root
+	was := &s.list.doc.Root
 	top := listRules()
-	root.single(top.index)
+	root.Single(top.index)
 	for _, rule := range top.list {
 		if rule.name != fieldStories {
 			mendField(root, was, rule)
 		}
 	}
 	known, seen := storyRules(), map[string]bool{}
-	stories := root.member(fieldStories)
-	kept := make([]item, 0, len(stories.items))
-	for _, it := range stories.items {
-		n := &it.value
-		if n.kind != object {
+	stories := root.Member(fieldStories)
+	kept := make([]document.Item, 0, len(stories.Items))
+	for _, it := range stories.Items {
+		n := &it.Value
+		if n.Kind != document.Object {
 			continue
 		}
-		n.single(known.index)
-		id := n.member(fieldID)
-		if id == nil || wantID(id) != "" || seen[id.text] {
+		n.Single(known.index)
+		id := n.Member(fieldID)
+		if id == nil || wantID(id) != "" || seen[id.Text] {
 			continue
 		}
-		if s.story(n, known); n.follows(known) {
-			seen[id.text] = true
+		if s.story(n, known); known.allow(n) {
+			seen[id.Text] = true
 			kept = append(kept, it)
 		}
 	}
-	stories.items = kept
+	stories.Items = kept
 	var lost Problems
 	s.restore(stories, func(was *Story) bool {
 		if !s.stays(was) {
@@ -43,10 +45,10 @@ func (s Snapshot) shape(doc *document) []Problem {
 	return lost.all()
 }
 
-// follows reports whether an object has the fields it has to have.
-func (n *node) follows(known rules) bool {
+// allow reports whether an object has the fields it has to have.
+func (known rules) allow(n *document.Node) bool {
 	for _, rule := range known.list {
-		if v := n.member(rule.name); v == nil && rule.required || v != nil && rule.want(v) != "" {
+		if v := n.Member(rule.name); v == nil && rule.required || v != nil && rule.want(v) != "" {
 			return false
 		}
 	}
@@ -55,29 +57,29 @@ func (n *node) follows(known rules) bool {
 
 // story mends the fields of a story. A new one that lacks more than its state
 // has nothing it could be mended from.
-func (s Snapshot) story(n *node, known rules) {
-	id := n.member(fieldID).text
+func (s Snapshot) story(n *document.Node, known rules) {
+	id := n.Member(fieldID).Text
 	i, old := s.index[id]
-	was := &node{kind: object}
+	was := &document.Node{Kind: document.Object}
 	if old {
-		was = &s.list.stories.items[i].value
+		was = &s.list.stories.Items[i].Value
 	}
 	for _, rule := range known.list {
 		mendField(n, was, rule)
 	}
 	for _, field := range stateFields() {
-		if n.member(field) == nil {
-			n.set(field, initial(field))
+		if n.Member(field) == nil {
+			n.Set(field, initial(field))
 		}
 	}
-	notes := n.member(fieldNotes)
-	if n.member(fieldPasses).raw != "true" || notes != nil && notes.kind == text && !blank(notes.text) {
+	notes := n.Member(fieldNotes)
+	if n.Member(fieldPasses).Raw != "true" || notes != nil && notes.Kind == document.Text && !blank(notes.Text) {
 		return
 	}
 	// It passes and says nothing about it: the notes it had will do, and
 	// without them the passing goes.
 	if old && !blank(s.list.Stories[i].Notes) {
-		n.set(fieldNotes, *was.member(fieldNotes))
+		n.Set(fieldNotes, *was.Member(fieldNotes))
 		return
 	}
 	for _, field := range stateFields() {
@@ -87,25 +89,25 @@ func (s Snapshot) story(n *node, known rules) {
 
 // mendField puts a field back that is missing or wrong; what was not there
 // before is removed.
-func mendField(n, was *node, rule rule) {
-	now, old := n.member(rule.name), was.member(rule.name)
+func mendField(n, was *document.Node, rule rule) {
+	now, old := n.Member(rule.name), was.Member(rule.name)
 	switch {
 	case now == nil && !rule.required, now != nil && rule.want(now) == "":
 	case old != nil:
-		n.set(rule.name, *old)
+		n.Set(rule.name, *old)
 	case now != nil:
-		n.remove(rule.name)
+		n.Remove(rule.name)
 	}
 }
 
 // restore puts stories of the snapshot that are missing back: after the one that
 // stood before them.
-func (s Snapshot) restore(stories *node, wanted func(*Story) bool) {
-	at := make(map[string]int, len(stories.items))
-	for i := range stories.items {
-		at[stories.items[i].value.member(fieldID).text] = i
+func (s Snapshot) restore(stories *document.Node, wanted func(*Story) bool) {
+	at := make(map[string]int, len(stories.Items))
+	for i := range stories.Items {
+		at[stories.Items[i].Value.Member(fieldID).Text] = i
 	}
-	byPlace := make([][]node, len(stories.items)+1)
+	byPlace := make([][]document.Node, len(stories.Items)+1)
 	missing, before := 0, 0
 	for i := range s.list.Stories {
 		was := &s.list.Stories[i]
@@ -114,43 +116,43 @@ func (s Snapshot) restore(stories *node, wanted func(*Story) bool) {
 			continue
 		}
 		if wanted(was) {
-			byPlace[before] = append(byPlace[before], s.list.stories.items[i].value.own())
+			byPlace[before] = append(byPlace[before], s.list.stories.Items[i].Value.Own())
 			missing++
 		}
 	}
 	if missing == 0 {
 		return
 	}
-	places, values := make([]int, 0, missing), make([]node, 0, missing)
+	places, values := make([]int, 0, missing), make([]document.Node, 0, missing)
 	for i, here := range byPlace {
 		for _, n := range here {
 			places, values = append(places, i), append(values, n)
 		}
 	}
-	stories.insert(places, values)
+	stories.Insert(places, values)
 	if len(at) == 0 {
 		was := s.list.stories
-		for i := range stories.items {
-			stories.items[i].pre = was.items[0].pre
+		for i := range stories.Items {
+			stories.Items[i].Pre = was.Items[0].Pre
 		}
-		stories.raw = was.raw
+		stories.Raw = was.Raw
 	}
 }
 
 // depends puts every dependsOn back as it was, with the stories it names. A new
 // story depends on nothing.
-func (s Snapshot) depends(doc *document) {
-	stories := doc.root.member(fieldStories)
-	for i := range stories.items {
-		n := &stories.items[i].value
-		was := &node{kind: object}
-		if j, old := s.index[n.member(fieldID).text]; old {
-			was = &s.list.stories.items[j].value
+func (s Snapshot) depends(doc *document.File) {
+	stories := doc.Root.Member(fieldStories)
+	for i := range stories.Items {
+		n := &stories.Items[i].Value
+		was := &document.Node{Kind: document.Object}
+		if j, old := s.index[n.Member(fieldID).Text]; old {
+			was = &s.list.stories.Items[j].Value
 		}
-		if old := was.member(fieldDepends); old != nil {
-			n.set(fieldDepends, *old)
+		if old := was.Member(fieldDepends); old != nil {
+			n.Set(fieldDepends, *old)
 		} else {
-			n.remove(fieldDepends)
+			n.Remove(fieldDepends)
 		}
 	}
 	s.restore(stories, func(*Story) bool { return true })

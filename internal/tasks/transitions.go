@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 // Transitions finds what an iteration of the snapshot's mode may not have
@@ -29,7 +31,7 @@ func (s Snapshot) Transitions(after *List) []Problem {
 	}
 	for i := range t.found.List {
 		if p := &t.found.List[i]; p.index >= 0 {
-			p.Line, p.Column = place(after.doc.source, after.stories.items[p.index].value.at)
+			p.Line, p.Column = document.Place(after.doc.Source, after.stories.Items[p.index].Value.At)
 		}
 	}
 	return t.found.all()

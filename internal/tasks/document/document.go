@@ -1,4 +1,6 @@
-package tasks
+// Package document is a JSON file that can be edited and written back with all else
+// byte by byte as it was read. It is pure.
+package document
 
 import (
 	"encoding/json"
@@ -9,58 +11,67 @@ import (
 )
 
 const (
-	maxBytes  = 8 << 20 // of tasks.json
 	maxDepth  = 32      // arrays and objects in each other
 	maxValues = 500_000 // each takes some 200 bytes of memory, and 3 in the file
 )
 
-type kind byte
+// Kind is what a value is.
+type Kind byte
 
+// The kinds.
 const (
-	null kind = iota + 1
-	boolean
-	number
-	text
-	array
-	object
+	Null Kind = iota + 1
+	Boolean
+	Number
+	Text
+	Array
+	Object
 )
 
-// node is a JSON value (RFC 8259) that can be written back byte by byte as it
+// Node is a JSON value (RFC 8259) that can be written back byte by byte as it
 // was read.
-type node struct {
-	kind  kind
-	at    uint32 // offset of its first byte
-	raw   string // as written; of an array or object: white space before the closing bracket
-	text  string // the value of a string
-	items []item // of an array or object
+type Node struct {
+	Kind  Kind
+	At    uint32 // offset of its first byte
+	Raw   string // as written; of an array or object: white space before the closing bracket
+	Text  string // the value of a string
+	Items []Item // of an array or object
 }
 
-// item is an element of an array, or a member of an object with its key.
-type item struct {
-	pre   string // white space before it
-	at    uint32 // offset of the key; of an element: the value's
-	raw   string // the key as written
-	key   string
+// Item is an element of an array, or a member of an object with its key.
+type Item struct {
+	Pre   string // white space before it
+	At    uint32 // offset of the key; of an element: the value's
+	Raw   string // the key as written
+	Key   string
 	colon string // the colon and the white space around it
-	value node
+	Value Node
 	post  string // white space before the comma
 }
 
-// document is a file with one JSON value.
-type document struct {
-	source    string
+// File is a file with one JSON value.
+type File struct {
+	Source    string
 	pre, post string // white space around the value
-	root      node
+	Root      Node
 }
 
-// syntaxError is the first thing that is not JSON, or is too much.
-type syntaxError struct {
+// SyntaxError is the first thing that is not JSON, or is too much.
+type SyntaxError struct {
+	Line, Column int // from 1; 0: no place in the file
+	Text         string
+}
+
+func (e *SyntaxError) Error() string { return e.Text }
+
+// stop ends the parser.
+type stop struct {
 	at    int
 	want  string
 	bound bool
 }
 
-func (e syntaxError) text() string {
+func (e stop) text() string {
 	if e.bound {
 		return e.want
 	}
@@ -70,23 +81,23 @@ func (e syntaxError) text() string {
 type parser struct {
 	s    string
 	off  int
-	open []item // of the arrays and objects that have not ended
+	open []Item // of the arrays and objects that have not ended
 	read int    // values
 }
 
-// parse reads one JSON text of at most so many bytes. The problem says where it
+// Parse reads one JSON text of at most so many bytes. The error says where it
 // stops being one.
-func parse(data []byte, most int) (doc *document, bad *Problem) {
+func Parse(data []byte, most int) (doc *File, bad *SyntaxError) {
 	if len(data) > most {
-		return nil, &Problem{Kind: Schema, index: -1, Text: fmt.Sprintf("the file is larger than %d MiB: a task list is not", most>>20)}
+		return nil, &SyntaxError{Text: fmt.Sprintf("the file is larger than %d MiB: a task list is not", most>>20)}
 	}
-	doc = &document{source: string(data)}
-	p := &parser{s: doc.source}
+	doc = &File{Source: string(data)}
+	p := &parser{s: doc.Source}
 	defer func() {
 		e := recover()
-		if wrong, ok := e.(syntaxError); ok {
-			line, column := place(p.s, uint32(wrong.at))
-			doc, bad = nil, &Problem{Kind: Schema, index: -1, Line: line, Column: column, Text: wrong.text()}
+		if wrong, ok := e.(stop); ok {
+			line, column := Place(p.s, uint32(wrong.at))
+			doc, bad = nil, &SyntaxError{line, column, wrong.text()}
 		} else if e != nil {
 			panic(e)
 		}
@@ -101,7 +112,7 @@ func parse(data []byte, most int) (doc *document, bad *Problem) {
 		p.fail("write it as UTF-8")
 	}
 	doc.pre = p.space()
-	doc.root = p.value(0)
+	doc.Root = p.value(0)
 	doc.post = p.space()
 	if p.off < len(p.s) {
 		p.fail("the end of the file is expected")
@@ -109,7 +120,7 @@ func parse(data []byte, most int) (doc *document, bad *Problem) {
 	return doc, nil
 }
 
-func (p *parser) fail(want string) { panic(syntaxError{at: p.off, want: want}) }
+func (p *parser) fail(want string) { panic(stop{at: p.off, want: want}) }
 
 func (p *parser) space() string {
 	start := p.off
@@ -127,26 +138,26 @@ func (p *parser) peek() byte {
 	return p.s[p.off]
 }
 
-func (p *parser) value(depth int) node {
+func (p *parser) value(depth int) Node {
 	if p.read++; p.read > maxValues {
-		panic(syntaxError{p.off, "the file has more than 500000 values: a task list has not", true})
+		panic(stop{p.off, "the file has more than 500000 values: a task list has not", true})
 	}
-	n := node{at: uint32(p.off)} // at most maxMarker
+	n := Node{At: uint32(p.off)} // at most maxMarker
 	switch c := p.peek(); {
 	case c == '{' || c == '[':
 		p.container(&n, depth)
 		return n
 	case c == '"':
-		n.kind = text
-		n.raw, n.text = p.text()
+		n.Kind = Text
+		n.Raw, n.Text = p.text()
 		return n
 	case c == '-' || c >= '0' && c <= '9':
-		n.kind = number
+		n.Kind = Number
 		p.number()
 	case p.word("true"), p.word("false"):
-		n.kind = boolean
+		n.Kind = Boolean
 	case p.word("null"):
-		n.kind = null
+		n.Kind = Null
 	case p.off == len(p.s):
 		p.fail("the file ends too early, a value is expected")
 	case strings.HasPrefix(p.s[p.off:], "\uFEFF"):
@@ -154,7 +165,7 @@ func (p *parser) value(depth int) node {
 	default:
 		p.fail("a value is expected")
 	}
-	n.raw = p.s[n.at:p.off]
+	n.Raw = p.s[n.At:p.off]
 	return n
 }
 
@@ -166,30 +177,30 @@ func (p *parser) word(w string) bool {
 	return true
 }
 
-func (p *parser) container(n *node, depth int) {
+func (p *parser) container(n *Node, depth int) {
 	if depth == maxDepth {
-		panic(syntaxError{p.off, "arrays and objects are nested more than 32 deep: in a task list they are not", true})
+		panic(stop{p.off, "arrays and objects are nested more than 32 deep: in a task list they are not", true})
 	}
-	n.kind = array
+	n.Kind = Array
 	end := byte(']')
 	if p.peek() == '{' {
-		n.kind, end = object, '}'
+		n.Kind, end = Object, '}'
 	}
 	p.off++
 	first := len(p.open)
 	for {
 		pre := p.space()
 		if p.peek() == end && len(p.open) == first {
-			n.raw = pre
+			n.Raw = pre
 			p.off++
 			return
 		}
-		it := item{pre: pre, at: uint32(p.off)}
-		if n.kind == object {
+		it := Item{Pre: pre, At: uint32(p.off)}
+		if n.Kind == Object {
 			if p.peek() != '"' {
 				p.fail("a name in double quotes is expected")
 			}
-			it.raw, it.key = p.text()
+			it.Raw, it.Key = p.text()
 			colon := p.off
 			p.space()
 			if p.peek() != ':' {
@@ -199,7 +210,7 @@ func (p *parser) container(n *node, depth int) {
 			p.space()
 			it.colon = p.s[colon:p.off]
 		}
-		it.value = p.value(depth + 1)
+		it.Value = p.value(depth + 1)
 		after := p.space()
 		switch p.peek() {
 		case ',':
@@ -207,9 +218,9 @@ func (p *parser) container(n *node, depth int) {
 			p.open = append(p.open, it)
 			p.off++
 		case end:
-			n.raw = after
+			n.Raw = after
 			p.open = append(p.open, it)
-			n.items = slices.Clone(p.open[first:])
+			n.Items = slices.Clone(p.open[first:])
 			p.open = p.open[:first]
 			p.off++
 			return
