@@ -26,6 +26,7 @@ type Plan struct {
 	Version int    `json:"version"` // 1
 	Dir     string `json:"dir"`     // of the task list, below the top of the work tree, with slashes
 	Wave    int    `json:"wave"`    // from 1
+	Waves   int    `json:"waves"`   // how many there may be; 0: no limit
 	Parts   []Part `json:"parts"`   // at least one; several only when one pull request could not show it all
 	Later   []Wait `json:"later"`   // the stories that are not done and not in a lane, in the order of the list
 	// Budget is what this wave may cost; 0: no limit. What the lanes do not get of it is
