@@ -11,7 +11,7 @@ type Wave struct {
 	Stories []WaveStory // of all lanes, in the order in which they were integrated, then the others
 	Lanes   []LaneTime  // in the plan's order
 	Later   []Postponed
-	Earlier []WaveStory // that earlier waves brought onto the branch, by its commits
+	Earlier []WaveStory // that earlier waves brought onto the branch, by its commits; FateAlready
 	Next    bool        // another wave is worth starting
 	Why     string      // Next is so, for people
 }

@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
@@ -41,6 +40,8 @@ type bounds struct {
 	// storyBytes bounds these rows, and half of it the reviews folded below them.
 	storyBytes int
 	opens      bool // an iteration can be opened: its number in the table leads there
+	lanes      int  // of a wave, in its chart; 0: none is drawn
+	bars       int  // stories in that chart
 }
 
 // rendering is a document that has limits of its own.
@@ -60,10 +61,10 @@ const (
 // limit but what a browser likes.
 func (r rendering) bounds() bounds {
 	return [...]bounds{
-		summaryLimits:  {said: 8000, files: 500, reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
-		bodyLimits:     {said: 4000, files: 100, reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
+		summaryLimits:  {lanes: 64, bars: 250, said: 8000, files: 500, reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
+		bodyLimits:     {lanes: 24, bars: 80, said: 4000, files: 100, reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
 		commentLimits:  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
-		pageLimits:     {said: 8000, files: 2000, reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
+		pageLimits:     {lanes: 256, bars: 5000, said: 8000, files: 2000, reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
 		terminalLimits: {said: 2000, files: 10, rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 200, stories: 20, runs: 10, findings: 30, network: 10},
 	}[r]
 }
@@ -85,6 +86,7 @@ func Summary(r ralph.Report) string {
 func (m record) everything(facts []doc.Fact) []doc.Section {
 	return slices.Concat([]doc.Section{
 		m.headline(), m.facts(facts), m.reasons(), m.unchanged(false), m.errors(), m.steps(false),
+	}, m.wave(), []doc.Section{
 		m.changed(true), m.files(), m.checked(), m.left(), m.findings(), m.patch(), m.storyTable(), m.asked(false),
 		m.table(), m.guardrailFailures(), m.history(), m.workers(), m.putBack(), m.scm(), m.charts(),
 		m.final(), m.network(), m.notes(), m.steps(true), m.footer(),
@@ -113,13 +115,14 @@ func Body(r ralph.Report, o BodyOptions) string {
 	if r.Outcome == "" {
 		facts = append(m.now(), facts...)
 	}
-	return doc.Markdown(m.bytes, "### ", []doc.Section{
-		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
+	return doc.Markdown(m.bytes, "### ", slices.Concat([]doc.Section{
+		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", doc.Own(o.Extra, ownBytes)), asIs("issue", m.closings(o.About.Issues)),
 		m.standing(), m.facts(facts), m.reasons(), m.errors(),
+	}, m.wave(), []doc.Section{
 		m.changed(false), m.files(), m.checked(), m.leftToReview(), m.findings(), m.patch(), m.storyTable(), m.asked(true),
 		m.table(), m.guardrailFailures(), m.history(), m.workers(), m.putBack(), m.scm(),
 		m.network(), m.notes(), m.charts(), m.final(), m.footer(),
-	})
+	}))
 }
 
 // standing is how a run ended, or how far it is, if it goes on.
@@ -196,62 +199,14 @@ func Text(r ralph.Report, o Style) string {
 	if len(m.Iterations) > 0 { // else nothing was used
 		facts = append(facts, m.figures()...)
 	}
-	return doc.Terminal(o, []doc.Section{
-		m.headline(), m.reasons(), m.changed(true), m.files(), m.checked(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
+	return doc.Terminal(o, slices.Concat([]doc.Section{m.headline(), m.reasons()}, m.wave(), []doc.Section{
+		m.changed(true), m.files(), m.checked(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
 		m.left(), m.facts(facts), m.steps(false), m.errors(), m.runNotes(), m.footer(),
-	})
+	}))
 }
 
-// extraBytes is the most that the owner's text may take of a body.
-const extraBytes = 20_000
-
-// ownText bounds the owner's text at the end of a paragraph, and ends what it
-// leaves open, so that the record below it is not swallowed.
-func ownText(s string) string {
-	s = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", ""), "\uFFFD")
-	if len(s) > extraBytes {
-		s = s[:extraBytes]
-		for !utf8.ValidString(s) {
-			s = s[:len(s)-1]
-		}
-		if i := strings.LastIndex(s, "\n\n"); i > 0 {
-			s = s[:i]
-		}
-		s += unended(s) + "\n\n…"
-	}
-	return s + unended(s)
-}
-
-// unended is what ends a code block or an HTML comment that s leaves open.
-func unended(s string) string {
-	fence, comment := "", false
-	for line := range strings.SplitSeq(s, "\n") {
-		text := strings.TrimLeft(line, " ")
-		if comment {
-			comment = !strings.Contains(line, "-->")
-			continue
-		}
-		mark := text[:len(text)-len(strings.TrimLeft(text, text[:min(1, len(text))]))]
-		switch {
-		case len(line)-len(text) > 3: // indented code
-		case fence != "":
-			if strings.HasPrefix(mark, fence) && strings.TrimSpace(text[len(mark):]) == "" {
-				fence = ""
-			}
-		case len(mark) >= 3 && (mark[0] == '~' || mark[0] == '`' && !strings.Contains(text[len(mark):], "`")):
-			fence = mark
-		default:
-			comment = strings.HasPrefix(text, "<!--") && !strings.Contains(text, "-->")
-		}
-	}
-	switch {
-	case fence != "":
-		return "\n" + fence
-	case comment:
-		return "\n-->"
-	}
-	return ""
-}
+// ownBytes is the most that the owner's text may take of a body.
+const ownBytes = 20_000
 
 // Redacted is a deep copy of r in which every text is cleaned of invisible
 // characters (which could split a secret) and then passed through mask. Render

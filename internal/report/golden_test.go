@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write testdata/*.golden")
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	full := map[string]bool{"completed": true, "max-iterations": true, "quota": true, "hostile": true, "scm": true, "commit-failed": true, "supervised": true, "tasks": true, "tasks-cap": true, "tasks-skip": true, "tasks-hostile": true, "session": true, "fallback": true, "history": true, "half-published": true, "blocked-secret": true, "flagged": true}
+	full := map[string]bool{"completed": true, "max-iterations": true, "quota": true, "hostile": true, "scm": true, "commit-failed": true, "supervised": true, "tasks": true, "tasks-cap": true, "tasks-skip": true, "tasks-hostile": true, "session": true, "wave": true, "wave-last": true, "wave-hostile": true, "fallback": true, "history": true, "half-published": true, "blocked-secret": true, "flagged": true}
 	for name, r := range samples() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/wave"
 	"github.com/org/ralph-action/internal/report/words"
 )
 
@@ -21,6 +22,8 @@ func ending(r ralph.Report) string {
 	switch {
 	case r.Busy:
 		text = "Not started: another run goes on here"
+	case r.Outcome == ralph.Completed && r.Wave != nil:
+		text = wave.Headline(*r.Wave)
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && len(r.Tasks.Only) == 1:
 		text = "Nothing to do: the story is already done"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):

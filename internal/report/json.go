@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"strings"
@@ -150,6 +151,9 @@ func document(r ralph.Report) object {
 	if words.HasTasks(r) {
 		o = append(o, object{{"tasks", taskListObject(r.Tasks)}}...)
 	}
+	if r.Wave != nil {
+		o = append(o, object{{"wave", waveObject(*r.Wave)}}...)
+	}
 	if r.Mode == words.ModeSession {
 		o = append(o, object{{"session", object{{"status", orNull(words.SessionStatus(r))}, {"rounds", r.Rounds()}}}}...)
 	}
@@ -266,6 +270,25 @@ func taskListObject(t ralph.TaskList) object {
 	return object{
 		{"file", t.File}, {"project", t.Project}, {"skip_review", t.SkipReview}, {"review_cap", positive(t.ReviewCap)}, {"done", done},
 		{"auto_approved", t.AutoApproved()}, {"unprotected", orNull(t.Unprotected)}, {"stories", stories},
+	}
+}
+
+func waveObject(w ralph.Wave) object {
+	story := func(s ralph.WaveStory) object {
+		return object{
+			{"id", s.ID}, {"title", s.Title}, {"wave", cmp.Or(s.Wave, w.Number)}, {"lane", s.Lane}, {"reviews", s.Reviews}, {"cost", s.Cost},
+			{"duration_seconds", s.Took}, {"result", s.Fate}, {"why", s.Why}, {"commit", orNull(s.Commit)},
+		}
+	}
+	return object{
+		{"number", w.Number}, {"of", positive(w.Of)}, {"cost", w.Cost}, {"next", w.Next}, {"why", w.Why},
+		{"stories", each(w.Stories, story)}, {"earlier", each(w.Earlier, story)},
+		{"lanes", each(w.Lanes, func(l ralph.LaneTime) object {
+			return object{{"name", l.Name}, {"started", l.Started}, {"ended", l.Ended}, {"outcome", orNull(l.Outcome)}, {"stories", each(l.Stories, func(s ralph.StoryTime) object {
+				return object{{"id", s.ID}, {"started", s.Started}, {"ended", s.Ended}, {"result", s.Fate}}
+			})}}
+		})},
+		{"later", each(w.Later, func(p ralph.Postponed) object { return object{{"id", p.Story}, {"why", p.Why}} })},
 	}
 }
 

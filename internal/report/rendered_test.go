@@ -146,7 +146,7 @@ func spread(v reflect.Value, s string) {
 // everywhere is a report that says s wherever it says anything.
 func everywhere(s string, o ralph.Outcome) ralph.Report {
 	r := hostile()
-	r.Tasks = hostileTasks().Tasks
+	r.Tasks, r.Wave = hostileTasks().Tasks, hostileWave().Wave
 	r.Iterations = append(r.Iterations[:1:1], hostileTasks().Iterations[0])
 	spread(reflect.ValueOf(&r).Elem(), s)
 	for i := range r.Findings {

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/wave"
 	"github.com/org/ralph-action/internal/report/words"
 )
 
@@ -238,6 +241,9 @@ func (m record) storyTable() doc.Section {
 		return doc.Section{}
 	}
 	s := m.storyHead(m.listFacts())
+	if m.Wave != nil { // whose own table tells what is new
+		s.Title, s.Fold = nil, doc.Line(doc.Strong("The whole list"))
+	}
 	if len(t.Stories) == 0 {
 		return s
 	}
@@ -365,4 +371,14 @@ func (m record) putBack() doc.Section {
 		s.Blocks = append(s.Blocks, doc.Soft(words.Plural(n, "earlier one")+" left out here; report.json has them all."))
 	}
 	return s
+}
+
+// wave is what became of the lanes that the run integrated.
+func (m record) wave() []doc.Section {
+	if m.Wave == nil {
+		return nil
+	}
+	return wave.Sections(*m.Wave, wave.Limits{
+		Rows: m.bounds.stories, Bytes: cmp.Or(m.storyBytes, math.MaxInt), Lanes: m.lanes, Bars: m.bars, List: m.list, Line: m.line,
+	}, func(id string) string { return commitURL(m.Report, id) })
 }

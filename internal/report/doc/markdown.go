@@ -122,6 +122,8 @@ func (b Block) Markdown() string {
 		return b.Grid.told().markdown()
 	case ChartBlock:
 		return b.Chart.mermaid()
+	case TimesBlock:
+		return b.Times.mermaid()
 	}
 	return ""
 }

@@ -25,6 +25,7 @@ func Page(title, icon, tone string, sections []Section) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"code": func(p Part) string { return OneLine(p.Words, p.Limit) },
 		"plot": Series.plot,
+		"laid": Timeline.laid,
 		"told": Grid.told,
 	}).Parse(pageTemplate)
 	if err != nil {

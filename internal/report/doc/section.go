@@ -35,6 +35,7 @@ type Block struct {
 	Facts  []Fact
 	Grid   Grid
 	Chart  Series
+	Times  Timeline
 	Blocks []Block // of a fold
 }
 
@@ -56,6 +57,7 @@ const (
 	FactsBlock   blockKind = "facts"
 	GridBlock    blockKind = "grid"
 	ChartBlock   blockKind = "chart"
+	TimesBlock   blockKind = "times"
 
 	// Of the page alone.
 	lineBlock blockKind = "line" // among folds, with nothing to open
