@@ -161,7 +161,8 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Rang
 	if r.tree.BranchFile() != tip || r.tree.Partial() {
 		return came, false
 	}
-	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tip}, r.base); err != nil || !r.store.Has(tip) {
+	// Of what lies between the two, the commits will do.
+	if err := r.branch.Import(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0"); err != nil || !r.store.Has(tip) {
 		return came, false
 	}
 	came, err := r.fresh(tip)
@@ -173,6 +174,9 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Rang
 		return came, false
 	}
 	c, err := r.store.Commit(tip)
+	if err == nil {
+		err = r.branch.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash)
+	}
 	return came, err == nil && r.filled(base, c)
 }
 
