@@ -15,10 +15,10 @@ import (
 // provider then says when a usage limit resets.
 const subscription = "sk-ant-oat01-e2e-0123456789abcdefghijklmnop"
 
-// codexAtDesk are the flags of a container, and of ralph, for a codex that talks
+// codexLocally are the flags of a container, and of ralph, for a codex that talks
 // to the scripted model, under the name of its own default model, which calls
 // tools from JavaScript.
-func codexAtDesk(m *model) (flags, args []string) {
+func codexLocally(m *model) (flags, args []string) {
 	return []string{"-e", "OPENAI_API_KEY=" + apiKey},
 		[]string{"--agent", "codex", "--provider", "responses", "--base-url", m.URL + "/v1"}
 }
@@ -109,18 +109,18 @@ func TestAPI(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			repo := deskRepository(t, 1000)
+			repo := localRepository(t, 1000)
 			m := newModel(t, c.model)
-			flags, args := claudeAtDesk(m), []string{"--agent", "claude"}
+			flags, args := claudeLocally(m), []string{"--agent", "claude"}
 			if c.plan {
 				flags = append(flags, "-e", "ANTHROPIC_API_KEY=", "-e", "CLAUDE_CODE_OAUTH_TOKEN="+subscription)
 			}
 			name := image(t)
 			if c.agent == "codex" {
 				name = full()
-				flags, args = codexAtDesk(m)
+				flags, args = codexLocally(m)
 			}
-			log, code := deskRun{
+			log, code := dockerRun{
 				Repo: repo, Image: name, Network: "host", Flags: flags,
 				Args: slices.Concat([]string{"run", "--prompt", task, "--completion", "promise", "--retry-delay", "1s"}, args, c.args),
 			}.run(t)
@@ -155,20 +155,20 @@ func TestResume(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			const remembered = "I have begun with calc.sh."
-			repo := deskRepository(t, 1000)
+			repo := localRepository(t, 1000)
 			m := newModel(t, script(
 				bash("echo one >one.txt"),
 				answer{Text: remembered},
 				bash("echo two >two.txt"),
 				answer{Text: "That is all. <promise>COMPLETE</promise>"},
 			))
-			flags, args := claudeAtDesk(m), []string{"--agent", "claude"}
+			flags, args := claudeLocally(m), []string{"--agent", "claude"}
 			name := image(t)
 			if agent == "codex" {
 				name = full()
-				flags, args = codexAtDesk(m)
+				flags, args = codexLocally(m)
 			}
-			log, code := deskRun{
+			log, code := dockerRun{
 				Repo: repo, Image: name, Network: "host", Flags: flags,
 				Args: append([]string{"run", "--prompt", task, "--completion", "promise", "--session", "resume"}, args...),
 			}.run(t)

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// claudeAtDesk are the flags of a container whose claude talks to the scripted
+// claudeLocally are the flags of a container whose claude talks to the scripted
 // model.
-func claudeAtDesk(m *model) []string {
+func claudeLocally(m *model) []string {
 	return []string{"-e", "ANTHROPIC_API_KEY=" + apiKey, "-e", "ANTHROPIC_BASE_URL=" + m.URL}
 }
 
@@ -25,15 +25,15 @@ func commitTo(t *testing.T, repo, message string, files map[string]string) {
 
 // `ralph plan` with the real claude: the built-in prompt, the agent's own
 // commit, the session log.
-func TestDeskPlan(t *testing.T) {
+func TestLocalPlan(t *testing.T) {
 	t.Parallel()
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	commitTo(t, repo, "specs", map[string]string{"specs/mul.md": "mul multiplies.\n"})
 	m := newModel(t, script(
 		bash("mkdir -p .ralph && echo '- mul' >.ralph/implementation_plan.md && git add .ralph/implementation_plan.md && git commit -qm 'agent: plan'"),
 		answer{Text: "The plan stands. <promise>COMPLETE</promise>"},
 	))
-	log, code := deskRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeAtDesk(m), Args: []string{"plan", "3"}}.run(t)
+	log, code := dockerRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeLocally(m), Args: []string{"plan", "3"}}.run(t)
 	if code != 0 {
 		t.Fatalf("ralph plan = %d, want 0\n%s", code, log)
 	}
@@ -62,9 +62,9 @@ func TestDeskPlan(t *testing.T) {
 
 // `ralph run` with settings.json and the real claude: a guardrail that is red
 // first, and a commit whose message the agent is asked for.
-func TestDeskSettings(t *testing.T) {
+func TestLocalSettings(t *testing.T) {
 	t.Parallel()
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	commitTo(t, repo, "settings", map[string]string{".ralph/settings.json": `{
   "maximumIterations": 4,
   "agent": { "command": "claude" },
@@ -79,7 +79,7 @@ func TestDeskSettings(t *testing.T) {
 		answer{Text: "Now it is. <response>done</response>"},
 		answer{Text: "Add `mul` to $(calc.sh)"},
 	))
-	log, code := deskRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeAtDesk(m), Args: []string{"run", "--prompt", task}}.run(t)
+	log, code := dockerRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeLocally(m), Args: []string{"run", "--prompt", task}}.run(t)
 	if code != 0 {
 		t.Fatalf("ralph run = %d, want 0\n%s", code, log)
 	}
@@ -105,14 +105,14 @@ func TestDeskSettings(t *testing.T) {
 
 // `ralph supervise` in the container, where it is the first process: children that
 // got away are ended before the next attempt, and after the wait at the end.
-func TestDeskSupervise(t *testing.T) {
+func TestLocalSupervise(t *testing.T) {
 	t.Parallel()
-	repo, seconds := deskRepository(t, 1000), ownSeconds()
+	repo, seconds := localRepository(t, 1000), ownSeconds()
 	commitTo(t, repo, "a task", map[string]string{
 		"tasks/1/README": "the task\n",
 		"agent.sh":       "n=$(ls -d \"$TASK_FOLDER\"/runs/* | wc -l)\necho \"attempt $n\"\n" + escape(seconds) + "\n[ \"$n\" = 3 ] || exit $n\ntouch \"$TASK_FOLDER/DONE\"\n",
 	})
-	log, code := deskRun{
+	log, code := dockerRun{
 		Repo: repo, Image: image(t) + "-slim",
 		Args: []string{"supervise", "--task-dir", "tasks/1", "--restart-delay", "0", "--child-wait-timeout", "2s", "--", "sh", "agent.sh"},
 	}.run(t)
@@ -126,12 +126,12 @@ func TestDeskSupervise(t *testing.T) {
 }
 
 // Without a plan there is nothing to build, and the exit code says so.
-func TestDeskBuildWithoutPlan(t *testing.T) {
+func TestLocalBuildWithoutPlan(t *testing.T) {
 	t.Parallel()
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	commitTo(t, repo, "specs", map[string]string{"specs/mul.md": "mul multiplies.\n"})
 	m := newModel(t, script(answer{Text: "asked"}))
-	log, code := deskRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeAtDesk(m), Args: []string{"build"}}.run(t)
+	log, code := dockerRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeLocally(m), Args: []string{"build"}}.run(t)
 	if code != 2 || !strings.Contains(log, "Implementation plan not found. Run 'ralph plan' first.") || len(m.questions()) != 0 {
 		t.Errorf("ralph build = %d with %d questions, want 2 and none\n%s", code, len(m.questions()), log)
 	}

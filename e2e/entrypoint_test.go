@@ -96,8 +96,8 @@ func TestEntrypointCommand(t *testing.T) {
 	}{
 		{"action without arguments", action, nil, []string{"action"}},
 		{"action with arguments", action, []string{"run", "--prompt", "x"}, []string{"run", "--prompt", "x"}},
-		{"desk without arguments", nil, nil, []string{"--help"}},
-		{"desk with arguments", nil, []string{"version"}, []string{"version"}},
+		{"locally without arguments", nil, nil, []string{"--help"}},
+		{"locally with arguments", nil, []string{"version"}, []string{"version"}},
 		{"not quite an action", []string{"GITHUB_ACTIONS=1"}, nil, []string{"--help"}},
 		{"arguments stay whole", nil, []string{"run", "--prompt", "a  b\n$(id) `id` *", "", "-n"}, []string{"run", "--prompt", "a  b\n$(id) `id` *", "", "-n"}},
 	} {

@@ -86,14 +86,14 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// At a desk it is the same, in a cache that the agent's user can reach; opencode
+// Locally it is the same, in a cache that the agent's user can reach; opencode
 // talks to any endpoint with chat completions.
-func TestInstallAtDesk(t *testing.T) {
+func TestInstallLocally(t *testing.T) {
 	t.Parallel()
 	reachNpm(t)
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	m := newModel(t, script(bash("echo '# done' >>calc.sh"), answer{Text: "<promise>COMPLETE</promise>"}))
-	log, code := deskRun{
+	log, code := dockerRun{
 		Repo: repo, Image: image(t), Network: "host",
 		Flags: []string{"-v", sharedTempDir(t) + ":/cache", "-e", "XDG_CACHE_HOME=/cache", "-v", hostStore + ":" + hostStore + ":ro", "-e", "NODE_EXTRA_CA_CERTS=" + hostStore, "-e", "OPENAI_API_KEY=" + apiKey},
 		Args:  []string{"run", "--prompt", task, "--completion", "promise", "--agent", "opencode", "--model", "gpt-5.5", "--base-url", m.URL + "/v1", "--guardrails", "sh test.sh", "--allowed-hosts", npmRegistry},

@@ -12,9 +12,9 @@ import (
 // A workspace that cannot be written is refused before the agent is asked.
 func TestReadOnlyWorkspace(t *testing.T) {
 	t.Parallel()
-	repo, scripts := deskRepository(t, 1000), sharedTempDir(t)
+	repo, scripts := localRepository(t, 1000), sharedTempDir(t)
 	writeFiles(t, scripts, map[string]string{"agent.sh": "echo the agent was asked"})
-	log, code := deskRun{
+	log, code := dockerRun{
 		Repo: scripts, Image: image(t) + "-slim",
 		Flags: []string{"--mount", "type=bind,source=" + repo + ",target=/place,readonly", "-w", "/place"},
 		Args:  []string{"run", "--prompt", task, "--agent", "text", "--agent-command", "sh /repo/agent.sh"},
@@ -38,7 +38,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	})
 	repo, scripts := filepath.Join(disk, "repository"), sharedTempDir(t)
-	if out, err := exec.Command("cp", "-a", deskRepository(t, 1000), repo).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", "-a", localRepository(t, 1000), repo).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
 	before := git(t, repo, "rev-parse", "main")
@@ -47,7 +47,7 @@ echo work > precious
 dd if=/dev/urandom of=big bs=64k count=200 2>/dev/null
 echo '<promise>COMPLETE</promise>'
 `})
-	log, code := deskRun{
+	log, code := dockerRun{
 		Repo: repo, Image: image(t) + "-slim",
 		Flags: []string{"-v", scripts + ":/opt/desk:ro"},
 		Args:  []string{"run", "--commit", "each-iteration", "--completion", "promise", "--prompt", task, "--agent", "text", "--agent-command", "sh /opt/desk/agent.sh", "--max-iterations", "1", "--branch", "ralph/full"},

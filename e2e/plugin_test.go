@@ -28,7 +28,7 @@ type agentSession struct {
 
 func newAgentSession(t *testing.T, model string) agentSession {
 	t.Helper()
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	home := filepath.Join(filepath.Dir(repo), "home")
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)

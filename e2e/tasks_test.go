@@ -14,7 +14,7 @@ import (
 // oneStory is a repository with a task list of one story.
 func oneStory(t *testing.T) string {
 	t.Helper()
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	commitTo(t, repo, "a task list", map[string]string{
 		"ralph/prd.md":       "# Multiplication\n",
 		"ralph/progress.txt": "# Log\n",
@@ -68,7 +68,7 @@ func field(t *testing.T, repo, name, want string) {
 
 func tasksRun(t *testing.T, repo string, m *model, args ...string) (string, int) {
 	t.Helper()
-	return deskRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeAtDesk(m), Args: append([]string{"tasks", "run"}, args...)}.run(t)
+	return dockerRun{Repo: repo, Image: image(t), Network: "host", Flags: claudeLocally(m), Args: append([]string{"tasks", "run"}, args...)}.run(t)
 }
 
 // One story with the real claude: implement, review (changes requested), fix,
@@ -189,7 +189,7 @@ func TestTasksTwice(t *testing.T) {
 	name := "ralph-e2e-twice-" + filepath.Base(filepath.Dir(repo))
 	first := make(chan string, 1)
 	go func() {
-		log, code := deskRun{Repo: repo, Image: image(t), Network: "host", Flags: append(claudeAtDesk(m), "--name", name), Args: []string{"tasks", "run"}}.run(t)
+		log, code := dockerRun{Repo: repo, Image: image(t), Network: "host", Flags: append(claudeLocally(m), "--name", name), Args: []string{"tasks", "run"}}.run(t)
 		first <- fmt.Sprintf("exit %d\n%s", code, log)
 	}()
 	select {
@@ -215,15 +215,15 @@ func TestTasksTwice(t *testing.T) {
 // One session of the real claude, kept going by its stop hook.
 func TestSession(t *testing.T) {
 	t.Parallel()
-	repo := deskRepository(t, 1000)
+	repo := localRepository(t, 1000)
 	m := newModel(t, script(
 		answer{Text: "<promise>DONE</promise>"},
 		bash("echo made >made.txt"),
 		answer{Text: "I am done."},
 		answer{Text: "All right. <promise>DONE</promise>"},
 	))
-	log, code := deskRun{
-		Repo: repo, Image: image(t), Network: "host", Flags: claudeAtDesk(m),
+	log, code := dockerRun{
+		Repo: repo, Image: image(t), Network: "host", Flags: claudeLocally(m),
 		Args: []string{"session", "Make the file", "--completion-promise", "DONE", "--max-iterations", "5"},
 	}.run(t)
 	if code != 0 || !strings.Contains(log, "PROMISE_ACCEPTED") || !strings.Contains(log, "Completed in 3 iterations") {

@@ -14,8 +14,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// deskAgent works long enough for the status line to be drawn.
-const deskAgent = `cat > /dev/null
+// localAgent works long enough for the status line to be drawn.
+const localAgent = `cat > /dev/null
 echo 'I am at it'
 sleep 1.5
 echo work > file
@@ -58,7 +58,7 @@ func TestTerminal(t *testing.T) {
 func onTerminal(t *testing.T, env []string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(deskAgent), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "agent.sh"), []byte(localAgent), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	env = append(env, "PATH="+os.Getenv("PATH"), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1",

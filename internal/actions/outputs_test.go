@@ -226,7 +226,7 @@ func TestEnvAndPathAreNeverWritten(t *testing.T) {
 	var log bytes.Buffer
 	r := connect(t, &log, variables...)
 	err := errors.Join(r.SetOutput("status", "completed"), r.Summary("text"))
-	w := r.Guest()
+	w := r.Untrusted()
 	_, _ = w.Write([]byte("::set-env name=A::b\n::add-path::/evil\n::save-state name=a::b\n##[set-env name=A]b\n"))
 	r.Mask("some secret value")
 	r.Group("a")

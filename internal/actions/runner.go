@@ -197,10 +197,10 @@ func (r *Runner) annotate(title, message string, issue func(*githubactions.Actio
 	r.command(func() { issue(action, "%s", message) })
 }
 
-// Guest is where the text of the agent, guardrails and tools goes. Each stream
+// Untrusted is where the text of the agent, guardrails and tools goes. Each stream
 // has its own, so that half lines of two never mix; Close shows an unfinished
 // last line. Writes never fail.
-func (r *Runner) Guest() io.WriteCloser {
+func (r *Runner) Untrusted() io.WriteCloser {
 	return newLines(r.redactor, Defuse, func(line []byte) {
 		r.mu.Lock()
 		defer r.mu.Unlock()

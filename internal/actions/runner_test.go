@@ -235,7 +235,7 @@ func TestLogIsGone(t *testing.T) {
 	t.Parallel()
 	pipe := &closedPipe{}
 	r := connect(t, pipe)
-	w := r.Guest()
+	w := r.Untrusted()
 	if n, err := w.Write([]byte("x\n")); n != 2 || err != nil {
 		t.Errorf("Write = %d, %v, want no error", n, err)
 	}

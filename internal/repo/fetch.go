@@ -166,18 +166,12 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Rang
 		return came, false
 	}
 	came, err := r.fresh(tip)
-	if err != nil || !slices.Equal(came.Edges, []plumbing.Hash{r.base}) {
+	base, wrong := r.store.Commit(r.base)
+	c, broken := r.store.Commit(tip)
+	if errors.Join(err, wrong, broken) != nil || !slices.Equal(came.Edges, []plumbing.Hash{r.base}) || r.branch.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash) != nil {
 		return came, false
 	}
-	base, err := r.store.Commit(r.base)
-	if err != nil {
-		return came, false
-	}
-	c, err := r.store.Commit(tip)
-	if err == nil {
-		err = r.branch.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash)
-	}
-	return came, err == nil && r.filled(base, c)
+	return came, r.filled(base, c)
 }
 
 // fresh returns the commits of the store from tip down to what is checked out, and

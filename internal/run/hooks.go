@@ -144,7 +144,7 @@ func lastStop(it ralph.Iteration) hook.Entry {
 	return e
 }
 
-// giveGuest writes a file that is the agent's.
+// giveToSandboxUser writes a file that is the agent's.
 func (s *sandboxed) giveToSandboxUser(path string, data []byte) error {
 	_ = os.Remove(path) // the agent may have put anything there
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -84,7 +84,7 @@ func packageRoot(program string) string {
 	return program
 }
 
-// guestEnv is the environment of a child: an allow-list, the named variables,
+// sandboxEnv is the environment of a child: an allow-list, the named variables,
 // and private folders where it is sandboxed. Locally without a sandbox, where a
 // child can read the user's files anyway, it is the user's own environment
 // without the forge's tokens.
@@ -122,7 +122,7 @@ func (p *plan) harmless() []string {
 	return names
 }
 
-// git runs git in the sandbox; it is the repo package's Guest.
+// git runs git in the sandbox; it is worktree.Sandbox's part.
 type git struct {
 	box *sandboxed
 	dir string

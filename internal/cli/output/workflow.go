@@ -32,7 +32,7 @@ type workflow struct {
 func NewActions(r *actions.Runner, redact *secret.Redactor, o config.Output) run.Printer {
 	p := &workflow{runner: r, runs: activity{redact: redact, repeats: &logs.Repeats{}}, start: time.Now()}
 	p.format = formatter(o, logs.Formatter{Repeats: p.runs.repeats})
-	p.out = p.guest()
+	p.out = p.untrusted()
 	p.runs.speak(p.Say)
 	return p
 }
@@ -77,23 +77,23 @@ func (p *workflow) Fail(title, line string) {
 
 // Foreign is what setup commands and guardrails print.
 func (p *workflow) Foreign(of string) io.WriteCloser {
-	return newStream(of, &p.runs, p.guest(), p.Say)
+	return newStream(of, &p.runs, p.untrusted(), p.Say)
 }
 
 // Display is what a display filter prints.
-func (p *workflow) Display() io.WriteCloser { return p.guest() }
+func (p *workflow) Display() io.WriteCloser { return p.untrusted() }
 
-// guest shows foreign text.
-func (p *workflow) guest() io.WriteCloser { return &guest{p.runner.Guest(), &p.runs} }
+// untrusted shows foreign text.
+func (p *workflow) untrusted() io.WriteCloser { return &untrusted{p.runner.Untrusted(), &p.runs} }
 
-type guest struct {
+type untrusted struct {
 	io.WriteCloser
 	runs *activity
 }
 
-func (g *guest) Write(text []byte) (int, error) {
-	g.runs.shown()
-	return g.WriteCloser.Write(text)
+func (u *untrusted) Write(text []byte) (int, error) {
+	u.runs.shown()
+	return u.WriteCloser.Write(text)
 }
 
 func (p *workflow) group(title string) {

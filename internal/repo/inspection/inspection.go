@@ -36,7 +36,7 @@ type Request struct {
 	// within each reason.
 	LeftOut []LeftOut
 	Branch  string // that is published to
-	// Last reports whether this is the gate before a push: Since and Messages hold what no
+	// Last reports whether this is the last inspection before a push: Since and Messages hold what no
 	// snapshot has shown (commits made here before the run, our own messages, files whose
 	// lines were merged with somebody else's); Run and Total are empty.
 	Last bool

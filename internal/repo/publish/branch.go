@@ -71,7 +71,7 @@ type Branch struct {
 	texts   map[[sha256.Size]byte]bool
 	Theirs  map[plumbing.Hash]bool // commits of the base that the agent merged
 	Kept    []ralph.Finding        // about commits that are published
-	Blocked []ralph.Finding        // by the gate before a push
+	Blocked []ralph.Finding        // by the last inspection before a push
 
 	Notes   []string
 	Refused []inspection.LeftOut // by the server, since the last snapshot
@@ -105,7 +105,7 @@ type State struct {
 	Notes []string
 	// OnBase is the commit of the base that the branch stands on; empty: not known.
 	OnBase string
-	// Blocked is what the gate before a push objected to; nil when it did not. What a
+	// Blocked is what the last inspection before a push objected to; nil when it did not. What a
 	// snapshot found comes with the snapshot.
 	Blocked []ralph.Finding
 	// LeftOut is what the server refused since the last snapshot and was taken out of

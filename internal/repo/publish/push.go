@@ -53,7 +53,7 @@ func (b *Branch) Push(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
 		defer cancel()
 	}
-	if err := b.gate(ctx, b.Tip, b.OnServer); err != nil {
+	if err := b.inspectOutgoing(ctx, b.Tip, b.OnServer); err != nil {
 		return fmt.Errorf("push %s: %w", b.Name, err)
 	}
 	if err := b.uploadLarge(ctx); err != nil {
@@ -203,7 +203,7 @@ func (b *Branch) pushOn(ctx context.Context, adv remote.Advertisement) error {
 	}
 	if tip != old {
 		have := func(h plumbing.Hash) bool { return h == old || b.Published[h] }
-		if err := b.gate(ctx, tip, have); err != nil {
+		if err := b.inspectOutgoing(ctx, tip, have); err != nil {
 			return err
 		}
 		if err := b.onlyAdds(ctx, old, tip); err != nil {

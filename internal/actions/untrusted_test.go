@@ -38,13 +38,13 @@ func connect(t testing.TB, log io.Writer, env ...string) *Runner {
 	return r
 }
 
-// guest shows text as the agent's, written in the given pieces, without the
+// untrusted shows text as the agent's, written in the given pieces, without the
 // stop-commands around it.
-func guest(t testing.TB, pieces ...string) string {
+func untrusted(t testing.TB, pieces ...string) string {
 	t.Helper()
 	var log bytes.Buffer
 	r := connect(t, &log)
-	w := r.Guest()
+	w := r.Untrusted()
 	for _, p := range pieces {
 		if n, err := io.WriteString(w, p); n != len(p) || err != nil {
 			t.Fatalf("Write(%q) = %d, %v", p, n, err)
@@ -63,7 +63,7 @@ func guest(t testing.TB, pieces ...string) string {
 	return rest
 }
 
-func TestGuest(t *testing.T) {
+func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"nothing", "", ""},
@@ -94,20 +94,20 @@ func TestGuest(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := guest(t, tt.text); got != tt.want {
-				t.Errorf("Guest(%q) = %q, want %q", tt.text, got, tt.want)
+			if got := untrusted(t, tt.text); got != tt.want {
+				t.Errorf("Untrusted(%q) = %q, want %q", tt.text, got, tt.want)
 			}
-			if got := guest(t, strings.Split(tt.text, "")...); utf8.ValidString(tt.text) && got != tt.want {
-				t.Errorf("Guest(%q, by character) = %q, want %q", tt.text, got, tt.want)
+			if got := untrusted(t, strings.Split(tt.text, "")...); utf8.ValidString(tt.text) && got != tt.want {
+				t.Errorf("Untrusted(%q, by character) = %q, want %q", tt.text, got, tt.want)
 			}
 		})
 	}
 }
 
-func TestGuestIsLive(t *testing.T) {
+func TestUntrustedIsLive(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	w := connect(t, &log).Guest()
+	w := connect(t, &log).Untrusted()
 	for i := range 3 {
 		fmt.Fprintf(w, "line %d\n", i)
 		if want := fmt.Sprintf("│ line %d\n", i); !strings.HasSuffix(log.String(), want) {
@@ -116,10 +116,10 @@ func TestGuestIsLive(t *testing.T) {
 	}
 }
 
-func TestGuestCutsLongLines(t *testing.T) {
+func TestUntrustedCutsLongLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ü", MaxLine) // two bytes each
-	got := guest(t, "a", long, long, "\nnext\n")
+	got := untrusted(t, "a", long, long, "\nnext\n")
 	head, rest, _ := strings.Cut(got, "\n")
 	if want := "│ a" + strings.Repeat("ü", MaxLine/2-1) + cut; head != want {
 		t.Errorf("a line of %d bytes is shown with %d bytes ending in %q, want %d", 4*MaxLine+1, len(head), head[len(head)-30:], len(want))
@@ -129,11 +129,11 @@ func TestGuestCutsLongLines(t *testing.T) {
 	}
 	// Half a secret at the cut is more than none.
 	text := strings.Repeat("x", MaxLine-5) + token1 + "\n"
-	if got := guest(t, text); strings.Contains(got, "ghs_") {
+	if got := untrusted(t, text); strings.Contains(got, "ghs_") {
 		t.Errorf("a secret at the cut is shown: %q", got[len(got)-60:])
 	}
 	exact := strings.Repeat("x", MaxLine)
-	if got, want := guest(t, exact+"\n"), "│ "+exact+"\n"; got != want {
+	if got, want := untrusted(t, exact+"\n"), "│ "+exact+"\n"; got != want {
 		t.Errorf("a line of exactly %d bytes is shown with %d, want it whole", MaxLine, len(got))
 	}
 }
@@ -163,7 +163,7 @@ func TestHostileTextIsNeverACommand(t *testing.T) {
 			raw++
 		}
 		log.Reset()
-		w := r.Guest()
+		w := r.Untrusted()
 		_, _ = io.WriteString(w, text[:len(text)/2])
 		_, _ = io.WriteString(w, text[len(text)/2:])
 		_ = w.Close()
@@ -184,30 +184,30 @@ func TestHostileTextIsNeverACommand(t *testing.T) {
 	}
 }
 
-func FuzzGuest(f *testing.F) {
+func FuzzUntrusted(f *testing.F) {
 	f.Add("::set-env name=A::b\r##[add-mask]e", uint8(3))
 	f.Add("\u00a0 ::stop-commands::x\n", uint8(1))
 	f.Fuzz(func(t *testing.T, text string, split uint8) {
 		at := min(int(split), len(text))
-		shown := guest(t, text[:at], text[at:])
+		shown := untrusted(t, text[:at], text[at:])
 		if got := commands(shown); len(got) > 0 {
 			t.Errorf("%q is shown as %q, which has the commands %q", text, shown, got)
 		}
 		if strings.Contains(shown, token1) || !utf8.ValidString(shown) {
 			t.Errorf("%q is shown as %q, want it redacted and valid", text, shown)
 		}
-		if whole := guest(t, text); whole != shown {
-			t.Errorf("Guest(%q) = %q in one piece and %q split at %d", text, whole, shown, at)
+		if whole := untrusted(t, text); whole != shown {
+			t.Errorf("Untrusted(%q) = %q in one piece and %q split at %d", text, whole, shown, at)
 		}
 	})
 }
 
 // The agent's text is inside stop-commands, ours is outside.
-func TestOwnCommandsWorkBetweenGuestText(t *testing.T) {
+func TestOwnCommandsWorkBetweenUntrustedText(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	r := connect(t, &log)
-	w := r.Guest()
+	w := r.Untrusted()
 	r.Group("one")
 	fmt.Fprintln(w, "::group::forged")
 	r.Line("our words")
@@ -241,7 +241,7 @@ func TestOwnCommandsWorkBetweenGuestText(t *testing.T) {
 	}
 }
 
-// Two guests and the owner talk at once: lines stay whole, commands obeyed.
+// Two untrusted streams and ralph write at once: lines stay whole, commands obeyed.
 func TestManyTalkAtOnce(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -250,7 +250,7 @@ func TestManyTalkAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			w := r.Guest()
+			w := r.Untrusted()
 			for range each {
 				_, _ = io.WriteString(w, "::error::for")
 				_, _ = io.WriteString(w, "ged\n")
@@ -298,9 +298,9 @@ func TestSanitizeSharesCleanText(t *testing.T) {
 	}
 }
 
-func BenchmarkGuest(b *testing.B) {
+func BenchmarkUntrusted(b *testing.B) {
 	text := []byte(strings.Repeat("I changed the parser so that it reads the file once and keeps offsets — ünïcode too.\n", 10_000))
-	w := connect(b, io.Discard).Guest()
+	w := connect(b, io.Discard).Untrusted()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_, _ = w.Write(text)

@@ -15,10 +15,10 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// gate is the last look before a push: what goes out with a commit, below it
+// inspectOutgoing is the last look before a push: what goes out with a commit, below it
 // down to what the server has, was inspected, or is inspected now. The error is a
 // *inspection.BlockedError when something may not go.
-func (b *Branch) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.Hash) bool) error {
+func (b *Branch) inspectOutgoing(ctx context.Context, tip plumbing.Hash, have func(plumbing.Hash) bool) error {
 	if b.opt.Inspect == nil {
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// deskAgent is an agent without a model: it breaks the program, and repairs it
+// localAgent is an agent without a model: it breaks the program, and repairs it
 // when it is told about the guardrail.
-const deskAgent = `prompt=$(cat)
+const localAgent = `prompt=$(cat)
 case $prompt in
 *'Guardrail "sh test.sh" failed'*) printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh ;;
 *) printf 'add() { echo $(($1 - $2)); }\n' >calc.sh ;;
@@ -25,8 +25,8 @@ esac
 echo "I am uid $(id -u). <promise>COMPLETE</promise>"
 `
 
-// deskRun is `docker run` by a person, without a runner and without a forge.
-type deskRun struct {
+// dockerRun is `docker run` by a person, without a runner and without a forge.
+type dockerRun struct {
 	Repo    string
 	Image   string
 	Network string        // empty: none
@@ -35,7 +35,7 @@ type deskRun struct {
 	Limit   time.Duration // zero: two minutes
 }
 
-func (d deskRun) run(t *testing.T) (string, int) {
+func (d dockerRun) run(t *testing.T) (string, int) {
 	t.Helper()
 	args := append([]string{"run", "--rm", "--label", "ralph-e2e", "--network", cmp.Or(d.Network, "none"), "-v", d.Repo + ":/repo"}, d.Flags...)
 	cmd := exec.Command("docker", append(append(args, d.Image), d.Args...)...)
@@ -48,8 +48,8 @@ func (d deskRun) run(t *testing.T) (string, int) {
 	return log.String(), cmd.ProcessState.ExitCode()
 }
 
-// deskRepository is a repository on disk that belongs to uid.
-func deskRepository(t *testing.T, uid int) string {
+// localRepository is a repository on disk that belongs to uid.
+func localRepository(t *testing.T, uid int) string {
 	t.Helper()
 	dir := filepath.Join(sharedTempDir(t), "repository")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -70,7 +70,7 @@ func owned(t *testing.T, dir string, uid int) {
 	}
 }
 
-func TestDesk(t *testing.T) {
+func TestLocal(t *testing.T) {
 	readOnly := []string{"--read-only", "--tmpfs", "/tmp", "--tmpfs", "/home/agent"}
 	for _, c := range []struct {
 		name  string
@@ -88,10 +88,10 @@ func TestDesk(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			repo := deskRepository(t, c.owner)
+			repo := localRepository(t, c.owner)
 			scripts := sharedTempDir(t)
-			writeFiles(t, scripts, map[string]string{"agent.sh": deskAgent})
-			log, code := deskRun{
+			writeFiles(t, scripts, map[string]string{"agent.sh": localAgent})
+			log, code := dockerRun{
 				Repo: repo, Image: image(t) + "-slim",
 				Flags: append([]string{"-v", scripts + ":/opt/desk:ro"}, c.flags...),
 				Args: []string{"run", "--commit", "each-iteration", "--completion", "promise", "--completion-rule", "--prompt", task, "--agent", "text", "--agent-command", "sh /opt/desk/agent.sh",
@@ -142,7 +142,7 @@ func TestDesk(t *testing.T) {
 func TestDemoInTheImage(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{image(t), image(t) + "-slim"} {
-		log, code := deskRun{Repo: t.TempDir(), Image: name, Args: []string{"demo"}}.run(t)
+		log, code := dockerRun{Repo: t.TempDir(), Image: name, Args: []string{"demo"}}.run(t)
 		if code != 0 || !strings.Contains(log, "Completed in 2 iterations") || !strings.Contains(log, "Pull request #1") {
 			t.Errorf("%s: ralph demo = %d, want 0 and a pull request\n%s", name, code, log)
 		}
@@ -150,10 +150,10 @@ func TestDemoInTheImage(t *testing.T) {
 }
 
 // The slim image has no agent, and says so before anything starts.
-func TestDeskWithoutAgent(t *testing.T) {
+func TestLocalWithoutAgent(t *testing.T) {
 	t.Parallel()
-	repo := deskRepository(t, 1000)
-	log, code := deskRun{Repo: repo, Image: image(t) + "-slim", Flags: []string{"-e", "ANTHROPIC_API_KEY=" + apiKey}, Args: []string{"run", "--prompt", task}}.run(t)
+	repo := localRepository(t, 1000)
+	log, code := dockerRun{Repo: repo, Image: image(t) + "-slim", Flags: []string{"-e", "ANTHROPIC_API_KEY=" + apiKey}, Args: []string{"run", "--prompt", task}}.run(t)
 	if code != 2 || !strings.Contains(log, "claude") {
 		t.Errorf("ralph run without its agent = %d, want 2 and a message that names claude\n%s", code, log)
 	}
