@@ -24,15 +24,7 @@ func (l *List) Estimate(r Rules) Estimate {
 			continue
 		}
 		e.Stories++
-		reviews := max(1, r.ReviewCap-s.ReviewCount)
-		switch {
-		case r.SkipReview:
-			e.Most++
-		case s.Status == NeedsReview:
-			e.Most += 2*reviews - 1
-		default: // one more for the implementation, or for the first fix
-			e.Most += 2 * reviews
-		}
+		e.Most += s.most(r)
 	}
 	e.Likely = e.Stories * e.Each
 	if most := e.Most; r.ReviewCap > 0 && !r.SkipReview && most < e.Likely {
@@ -43,6 +35,33 @@ func (l *List) Estimate(r Rules) Estimate {
 		e.Most = 0
 	}
 	return e
+}
+
+// most is how many iterations a story that is not done takes when every review but the
+// last asks for changes.
+func (s *Story) most(r Rules) int {
+	reviews := max(1, r.ReviewCap-s.ReviewCount)
+	switch {
+	case r.SkipReview:
+		return 1
+	case s.Status == NeedsReview:
+		return 2*reviews - 1
+	}
+	return 2 * reviews // one more for the implementation, or for the first fix
+}
+
+// Left is how many iterations a story will likely take, as Estimate counts; 0 if it is
+// done.
+func (s *Story) Left(r Rules) int {
+	switch {
+	case s.done(r):
+		return 0
+	case r.SkipReview:
+		return 1
+	case r.ReviewCap == 0:
+		return 3
+	}
+	return min(3, s.most(r))
 }
 
 // String is the line for people: "5 stories × ~3 iterations each = ~15

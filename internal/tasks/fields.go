@@ -7,13 +7,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/lib/glob"
 	"github.com/org/ralph-action/internal/tasks/document"
 )
 
 const (
-	maxID    = 200       // characters
-	maxCount = 1_000_000 // of reviews
-	maxRank  = 1e9       // of a priority, either way
+	maxID      = 200       // characters
+	maxCount   = 1_000_000 // of reviews
+	maxRank    = 1e9       // of a priority, either way
+	maxTouches = 50
 )
 
 // rule is what a field of tasks.json has to be.
@@ -80,7 +82,7 @@ func storyRules() rules {
 		{fieldID, true, wantID}, {"title", true, wantText}, {"description", false, wantText}, {"acceptanceCriteria", true, wantCriteria},
 		{"priority", true, wantNumber(-maxRank, maxRank, false, "give a number from -1000000000 to 1000000000, 1 for what comes first")},
 	}, append(stateRules(),
-		rule{fieldFeedback, true, wantText}, rule{fieldNotes, false, wantText}, rule{fieldDepends, false, wantTexts})...)...)
+		rule{fieldFeedback, true, wantText}, rule{fieldNotes, false, wantText}, rule{fieldDepends, false, wantTexts}, rule{"touches", false, wantTouches})...)...)
 }
 
 // stateRules are those of a story's state, feedback apart.
@@ -132,6 +134,21 @@ func wantTexts(n *document.Node) string {
 	for i := range n.Items {
 		if n.Items[i].Value.Kind != document.Text {
 			return "give an array of strings only"
+		}
+	}
+	return ""
+}
+
+func wantTouches(n *document.Node) string {
+	if want := wantTexts(n); want != "" {
+		return want
+	}
+	if len(n.Items) > maxTouches {
+		return "give at most 50 patterns of paths"
+	}
+	for _, one := range n.Texts() {
+		if _, err := glob.Parse(one); err != nil {
+			return Quote(one) + ": " + err.Error()
 		}
 	}
 	return ""

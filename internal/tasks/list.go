@@ -80,6 +80,7 @@ type Story struct {
 	ReviewFeedback     string
 	Notes              string
 	DependsOn          []string
+	Touches            []string // patterns of package glob: what it will likely change
 }
 
 // Bytes is the file that the list was read from.

@@ -120,7 +120,7 @@ func (r *reader) readStory(l *List, i int, seen map[string]int) {
 	s := Story{
 		ID: found[0].Text, Title: found[1].Text, Description: found[2].Text, AcceptanceCriteria: found[3].Texts(), Priority: found[4].Float(),
 		Passes: found[5].Raw == "true", Status: Status(found[6].Text), ReviewCount: int(found[7].Float()),
-		ReviewFeedback: found[8].Text, Notes: found[9].Text, DependsOn: found[10].Texts(),
+		ReviewFeedback: found[8].Text, Notes: found[9].Text, DependsOn: found[10].Texts(), Touches: found[11].Texts(),
 	}
 	if first, twice := seen[s.ID]; s.ID != "" && twice {
 		r.wrong(n.At, n, i, fmt.Sprintf(": Duplicate id, in userStories[%d] and [%d]: give each story an id of its own", first, i))

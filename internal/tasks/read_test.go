@@ -37,6 +37,7 @@ const full = `{
       "reviewFeedback": "Line 3",
       "notes": "n",
       "dependsOn": ["US-002"],
+      "touches": ["src/**/*.go", "docs/"],
       "estimate": 1e2
     },
     {"id":"US-002","title":"","acceptanceCriteria":[""],"priority":-1,"passes":true,"reviewStatus":"approved","reviewCount":1,"reviewFeedback":"","notes":"done"}
@@ -53,7 +54,7 @@ func TestRead(t *testing.T) {
 	}
 	s := l.Stories[0]
 	if s.ID != "US-001" || s.Title != "Filter" || s.Description != `People "filter" é.` || len(s.AcceptanceCriteria) != 2 || s.Priority != 2.5 || s.Passes ||
-		s.Status != tasks.ChangesRequested || s.ReviewCount != 2 || s.ReviewFeedback != "Line 3" || s.Notes != "n" || !slices.Equal(s.DependsOn, []string{"US-002"}) {
+		s.Status != tasks.ChangesRequested || s.ReviewCount != 2 || s.ReviewFeedback != "Line 3" || s.Notes != "n" || !slices.Equal(s.DependsOn, []string{"US-002"}) || len(s.Touches) != 2 {
 		t.Errorf("story = %+v", s)
 	}
 	if s := l.Stories[1]; !s.Passes || s.Status != tasks.Approved || s.Priority != -1 {
@@ -90,7 +91,7 @@ func TestReadAgreesWithSchema(t *testing.T) {
 		{"a command", change(`"make lint"`, `null`), "6:21: verifyCommands is an array: give an array of strings only", false},
 		{"stories", `{"project":"","branchName":"","description":"","userStories":{}}`, "1:62: userStories is an object: give an array of stories", false},
 		{"no stories", `{"project":"","branchName":"","description":"","userStories":[]}`, "1:62: userStories is an empty array: give at least one story", false},
-		{"a story", change("    {\"id\"", "    7, {\"id\""), "23:5: userStories[1] is 7: give an object", false},
+		{"a story", change("    {\"id\"", "    7, {\"id\""), "24:5: userStories[1] is 7: give an object", false},
 		{"id missing", change(`"id": "US-001"`, `"Id": "US-001"`), "9:5: userStories[0]: id is missing", false},
 		{"id", change(`"id": "US-001"`, `"id": 1`), "10:13: userStories[0]: id is 1: give a string", false},
 		{"id blank", change(`"id": "US-001"`, `"id": " \t"`), `10:13: userStories[0]: id is " \t": give an id that is not empty`, false},
@@ -109,19 +110,22 @@ func TestReadAgreesWithSchema(t *testing.T) {
 		{"count text", change(`"reviewCount": 2`, `"reviewCount": "2"`), `17:22: Story US-001: reviewCount is "2": give a non-negative integer, at most 1000000`, false},
 		{"feedback", change(`"Line 3"`, `null`), "18:25: Story US-001: reviewFeedback is null: give a string", false},
 		{"dependsOn", change(`["US-002"]`, `"US-002"`), `20:20: Story US-001: dependsOn is "US-002": give an array of strings`, false},
-		{"passes without notes", change(`,"notes":"done"`, ``), "23:80: Story US-002 has passes=true but its notes are empty: write in notes what was done", false},
-		{"passes with blank notes", change(`"notes":"done"`, `"notes":" \n"`), "23:80: Story US-002 has passes=true but its notes are empty: write in notes what was done", false},
+		{"touches", change(`["src/**/*.go", "docs/"]`, `"src"`), `21:18: Story US-001: touches is "src": give an array of strings`, false},
+		{"too many touches", change(`["src/**/*.go", "docs/"]`, `[`+strings.Repeat(`"a",`, 50)+`"a"]`), `21:18: Story US-001: touches is an array: give at most 50 patterns of paths`, false},
+		{"no pattern", change(`["src/**/*.go", "docs/"]`, `["src", "../x"]`), `21:18: Story US-001: touches is an array: "../x": give a path from the top of the repository, such as src/auth/**, without empty parts, . and ..`, true},
+		{"passes without notes", change(`,"notes":"done"`, ``), "24:80: Story US-002 has passes=true but its notes are empty: write in notes what was done", false},
+		{"passes with blank notes", change(`"notes":"done"`, `"notes":" \n"`), "24:80: Story US-002 has passes=true but its notes are empty: write in notes what was done", false},
 		{"several", strings.NewReplacer(`"Shop"`, `1`, `2.5`, `[1]`, `"US-002","title":""`, `"US-002","title":{}`).Replace(full),
 			"3 problems: | 3:14: project is 1: give a string | 14:19: Story US-001: priority is an array: give a number from -1000000000 to 1000000000, 1 for what comes first | " +
-				"23:28: Story US-002: title is an object: give a string", false},
-		{"ids twice", strings.ReplaceAll(full, "US-002", "US-001"), "23:5: Story US-001: Duplicate id, in userStories[0] and [1]: give each story an id of its own", true},
+				"24:28: Story US-002: title is an object: give a string", false},
+		{"ids twice", strings.ReplaceAll(full, "US-002", "US-001"), "24:5: Story US-001: Duplicate id, in userStories[0] and [1]: give each story an id of its own", true},
 		{"key twice", change(`"passes": false`, `"passes": true, "passes": false`), "15:23: Story US-001: passes is there twice", true},
 		{"unknown dependency", change(`["US-002"]`, `["US-00\u001b2"]`), `20:20: Story US-001 depends on "US-00\x1b2", which is no story`, true},
 		{"and something else", strings.Replace(change(`["US-002"]`, `["US-9"]`), `"Shop"`, `1`, 1), `2 problems: | 3:14: project is 1: give a string | 20:20: Story US-001 depends on "US-9", which is no story`, false},
 		{"on itself", change(`["US-002"]`, `["US-001"]`), "20:20: stories depend on each other in a circle: US-001 → US-001", true},
 		{"circle", change(`"notes":"done"`, `"notes":"done","dependsOn":["US-001"]`),
 			"20:20: stories depend on each other in a circle: US-001 → US-002 → US-001", true},
-		{"too deep", change(`1e2`, strings.Repeat("[", 40)+strings.Repeat("]", 40)), "21:48: arrays and objects are nested more than 32 deep: in a task list they are not", true},
+		{"too deep", change(`1e2`, strings.Repeat("[", 40)+strings.Repeat("]", 40)), "22:48: arrays and objects are nested more than 32 deep: in a task list they are not", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
