@@ -51,7 +51,7 @@ func pushed(t *testing.T) string {
 func released(t *testing.T, image, binary string) (dir, commit string) {
 	t.Helper()
 	dir = sharedTempDir(t)
-	for _, name := range []string{"action.yml", "host/action.yml", "host/main.js"} {
+	for _, name := range []string{"action.yml", "host/action.yml", "host/main.js", "setup/action.yml", "setup/main.js", ".github/workflows/stories.yml"} {
 		writeFiles(t, dir, map[string]string{name: readFile(t, "../"+name)})
 	}
 	git(t, dir, "init", "-q", "-b", "main")

@@ -31,7 +31,7 @@ import (
 func hostAction(t *testing.T, binary string) string {
 	t.Helper()
 	dir := sharedTempDir(t)
-	writeFiles(t, dir, map[string]string{"host/main.js": readFile(t, "../host/main.js")})
+	writeFiles(t, dir, map[string]string{"host/main.js": readFile(t, "../host/main.js"), "setup/main.js": readFile(t, "../setup/main.js")})
 	if binary != "" {
 		sum := sha256.Sum256([]byte(readFile(t, binary)))
 		text, err := json.Marshal(map[string]any{"version": "v1.2.3", "binaries": map[string]string{runtime.GOOS + "_" + runtime.GOARCH: hex.EncodeToString(sum[:])}})
@@ -170,6 +170,24 @@ func TestHostBinary(t *testing.T) {
 			}
 			if left, err := filepath.Glob(filepath.Join(temp, "ralph-*")); err != nil || len(left) > 0 {
 				t.Errorf("%q are left, %v", left, err)
+			}
+
+			// setup/ puts the same binary on PATH, or fails as main does.
+			if c.cached != "" {
+				writeFiles(t, filepath.Dir(kept), map[string]string{"ralph": readFile(t, c.cached)})
+			} else if err := os.RemoveAll(kept); err != nil {
+				t.Fatal(err)
+			}
+			writeFiles(t, temp, map[string]string{"path": ""})
+			setup := exec.Command(node, filepath.Join(filepath.Dir(filepath.Dir(main)), "setup", "main.js"))
+			setup.Env = append(env, "GITHUB_PATH="+filepath.Join(temp, "path"))
+			log, _ = setup.CombinedOutput()
+			on := strings.TrimSpace(readFile(t, filepath.Join(temp, "path")))
+			switch code := setup.ProcessState.ExitCode(); {
+			case c.code == 7 && (code != 0 || readFile(t, filepath.Join(on, "ralph")) != readFile(t, good)):
+				t.Errorf("setup: exit code %d, %q on PATH:\n%s", code, on, log)
+			case c.code == 2 && (code != 2 || on != "" || !strings.Contains(string(log), c.says)):
+				t.Errorf("setup: exit code %d, want 2 and %q, and nothing on PATH, not %q:\n%s", code, c.says, on, log)
 			}
 		})
 	}

@@ -1,6 +1,6 @@
 // Runs ralph on the runner itself, as its main step and, when that was killed, after
 // the others. No module but Node's own: what runs here is this file and the binary that
-// release.json of the same commit names.
+// release.json of the same commit names. setup/main.js only installs it.
 'use strict'
 
 const { spawn, spawnSync } = require('node:child_process')
@@ -163,15 +163,20 @@ function fail (err) {
   process.exitCode = 2
 }
 
-function main () {
-  const dir = fs.mkdtempSync(path.join(env.RUNNER_TEMP || os.tmpdir(), 'ralph-'))
-  remember(`directory=${dir}`)
+// install puts the binary into a new folder of the job's, of which made is told first.
+function install (prefix, made) {
+  const dir = fs.mkdtempSync(path.join(env.RUNNER_TEMP || os.tmpdir(), prefix))
+  made?.(dir)
   slug() // nothing else is tried where ralph does not run
   const rel = release()
   const own = env.INPUT_BINARY
-  const binary = own ? given(own, rel, dir) : rel ? released(rel, dir) : compiled(dir)
+  return own ? given(own, rel, dir) : rel ? released(rel, dir) : compiled(dir)
+}
+
+function main () {
+  const binary = install('ralph-', (dir) => remember(`directory=${dir}`))
   remember(`sum=${sumOf(fs.readFileSync(binary))}`)
-  start(dir, 'action')
+  start(path.dirname(binary), 'action')
 }
 
 // remember tells the post step, which is another process.
@@ -192,8 +197,11 @@ function post (dir) {
   start(dir, 'post', remove)
 }
 
-try {
-  env.STATE_directory ? post(env.STATE_directory) : main()
-} catch (err) {
-  fail(err)
+module.exports = { env, install, fail }
+if (require.main === module) {
+  try {
+    env.STATE_directory ? post(env.STATE_directory) : main()
+  } catch (err) {
+    fail(err)
+  }
 }

@@ -26,7 +26,7 @@ const usage = `usage: release COMMAND [FLAGS]
   build -version V -out DIR              archives, bills of materials, checksums; everything built twice
   push -to REPOSITORY -name N FILE...    images of docker save as one index with bills of materials; prints its digest
   record -out DIR NAME=IMAGE@DIGEST...   notes the images beside the checksums
-  tree -version V -out DIR               a commit like HEAD whose action.yml names the image; prints it
+  tree -version V -out DIR               a commit like HEAD that names the image and itself; prints it
   tag -version V -out DIR                pushes that commit as the tag V, once
   move -version V                        brings v1 and v1.2 to V, forwards or back
   patch                                  a changelog section for a rebuild with newer packages

@@ -126,6 +126,10 @@ func TestMirror(t *testing.T) {
 	if want := "\n  image: docker://" + m.to + "@" + digest + "\n"; err != nil || !strings.Contains(action+"\n", want) {
 		t.Errorf("the action there lacks %q: %v\n%s", want, err, action)
 	}
+	workflow, err := m.git(t.Context(), "--git-dir", m.action, "show", "v1.2.3:"+stories)
+	if n := strings.Count(workflow+"\n", "@v1.2.3\n"); err != nil || n != 5 {
+		t.Errorf("the workflow there uses the action there %d times, want 5: %v\n%s", n, err, workflow)
+	}
 	names, err := m.files()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -171,7 +172,12 @@ func makeRelease(t *testing.T) made {
 	if err != nil {
 		t.Fatal(err)
 	}
+	workflow, err := os.ReadFile("../../" + stories)
+	if err != nil {
+		t.Fatal(err)
+	}
 	write(t, filepath.Join(root, "action.yml"), string(action))
+	write(t, filepath.Join(root, stories), string(workflow))
 	write(t, filepath.Join(root, "CHANGELOG.md"), "## [1.2.3] - 2026-01-01\n\n- All.\n")
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "all"}} {
 		if text, err := exec.Command("git", append([]string{"-C", root}, args...)...).CombinedOutput(); err != nil {
@@ -399,8 +405,8 @@ func TestVerifyUnknownDigest(t *testing.T) {
 }
 
 // The tree that users check out is the one that was tested, but for the image's
-// line and release.json.
-func TestTreeDiffersInTheImageAlone(t *testing.T) {
+// line, what the workflow uses, and release.json.
+func TestTreeDiffersInWhatItNames(t *testing.T) {
 	t.Parallel()
 	r := makeRelease(t)
 	commit, err := r.tree(t.Context())
@@ -417,6 +423,26 @@ func TestTreeDiffersInTheImageAlone(t *testing.T) {
 	}
 	if want := "\n-  image: Dockerfile\n+  image: docker://" + rel.Images["claude"]; !strings.HasSuffix(diff, want) || strings.Count(diff, "\n+") != 2 {
 		t.Errorf("action.yml differs by\n%s", diff)
+	}
+	// The workflow uses the action of the commit before, which is the release's but for it.
+	own, err := r.git(t.Context(), "rev-parse", commit+"^")
+	if err != nil {
+		t.Fatal(err)
+	}
+	workflow, err := r.git(t.Context(), "show", commit+":"+stories)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`uses: (org/ralph-action.*)`).FindAllStringSubmatch(workflow, -1) {
+		if !regexp.MustCompile(`^org/ralph-action(/host|/setup)?@` + own + ` # v1\.2\.3$`).MatchString(m[1]) {
+			t.Errorf("the workflow uses %s, want the action of %s", m[1], own)
+		}
+	}
+	if n := strings.Count(workflow, "@"+own+" # v1.2.3\n"); n != 5 {
+		t.Errorf("the workflow uses the action %d times, want 5", n)
+	}
+	if there, err := r.git(t.Context(), "show", own+":"+manifest); err != nil || !strings.Contains(there, rel.Images["claude"]) {
+		t.Errorf("%s of what it uses: %v\n%s", manifest, err, there)
 	}
 	again, err := r.tree(t.Context())
 	if err != nil || again != commit {
@@ -540,6 +566,9 @@ func TestActionHasOneImage(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

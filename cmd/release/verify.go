@@ -154,7 +154,7 @@ func (r *release) dry(ctx context.Context, images []string) error {
 		if err != nil {
 			return err
 		}
-		r.say("%s  tree: action.yml names the image, %s is added, nothing else differs", commit, manifest)
+		r.say("%s  tree: action.yml names the image, stories.yml the action, %s is added, nothing else differs", commit, manifest)
 	}
 	notes, err := r.notes()
 	if err != nil {

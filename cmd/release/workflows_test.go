@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -80,6 +81,9 @@ func faults(t *testing.T, text string) (list []string) {
 			if s.Uses == "" {
 				continue
 			}
+			if onMain.MatchString("uses: " + s.Uses) { // which a release pins
+				continue
+			}
 			if !pinned.MatchString(s.Uses) {
 				list = append(list, s.Uses+" is not pinned to a commit")
 			}
@@ -92,6 +96,60 @@ func faults(t *testing.T, text string) (list []string) {
 		}
 	}
 	return list
+}
+
+// The workflow that works a task list off gives each job what it needs and no more, and
+// runs in the container what it runs on the runner.
+func TestStoriesWorkflow(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../" + stories)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		Jobs map[string]struct {
+			Permissions map[string]string
+			Strategy    struct {
+				FailFast *bool `yaml:"fail-fast"`
+			}
+			Minutes int `yaml:"timeout-minutes"`
+			Steps   []struct {
+				If, Uses  string
+				Env, With map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &w); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]map[string]string{
+		"plan": {"contents": "read"}, "lane": {"contents": "read"}, "integrate": {"contents": "write", "pull-requests": "write"}, "next": {"actions": "write"},
+	} {
+		job := w.Jobs[name]
+		if !maps.Equal(job.Permissions, want) {
+			t.Errorf("%s may %v, want %v", name, job.Permissions, want)
+		}
+		if job.Minutes == 0 || job.Minutes >= 360 {
+			t.Errorf("%s ends after %d minutes, want some below GitHub's 360", name, job.Minutes)
+		}
+		if name != "lane" && name != "integrate" {
+			continue
+		}
+		if fast := job.Strategy.FailFast; fast == nil || *fast {
+			t.Errorf("one job of %s ends the others", name)
+		}
+		n := len(job.Steps)
+		container, host := job.Steps[n-2], job.Steps[n-1]
+		if container.Uses != "org/ralph-action@main" || container.If != "${{ !inputs.host }}" || host.Uses != "org/ralph-action/host@main" || host.If != "${{ inputs.host }}" {
+			t.Errorf("%s ends with %+v and %+v", name, container, host)
+		}
+		if !maps.Equal(container.With, host.With) || !maps.Equal(container.Env, host.Env) {
+			t.Errorf("%s does one thing in the container and another on the runner:\n%v %v\n%v %v", name, container.With, container.Env, host.With, host.Env)
+		}
+		if _, ok := container.With["ci-token"]; ok != (name == "integrate") || container.With["github-token"] != "" {
+			t.Errorf("%s is given %v", name, container.With)
+		}
+	}
 }
 
 // What GitHub's Marketplace asks for.

@@ -97,7 +97,10 @@ type workflow struct {
 	Concurrency map[string]any
 	Jobs        map[string]struct {
 		RunsOn  string `yaml:"runs-on"`
-		Minutes int    `yaml:"timeout-minutes"`
+		Uses    string
+		With    map[string]string // of another workflow
+		Secrets map[string]string
+		Minutes int `yaml:"timeout-minutes"`
 		Steps   []struct {
 			ID, Uses, Run string
 			Env, With     map[string]string
@@ -195,12 +198,13 @@ func TestDocumentedWorkflows(t *testing.T) {
 			}
 			used := 0
 			for _, job := range w.Jobs {
+				if strings.HasPrefix(job.Uses, "org/ralph-action/.github/workflows/stories.yml@") {
+					used++
+					stories(t, document, w)
+				}
 				for _, step := range job.Steps {
 					uses, _, _ := strings.Cut(step.Uses, "@")
 					if uses != "org/ralph-action" && uses != "org/ralph-action/host" && !strings.HasPrefix(uses, "docker://") {
-						continue
-					}
-					if strings.HasPrefix(uses, "docker://") && step.With["args"] != "" { // another command than the action
 						continue
 					}
 					used++
@@ -219,6 +223,43 @@ func TestDocumentedWorkflows(t *testing.T) {
 	}
 }
 
+// stories checks a workflow that calls ours: it hands over what ours takes, and may do what
+// ours does.
+func stories(t *testing.T, document string, caller workflow) {
+	t.Helper()
+	var called struct {
+		On struct {
+			Call struct{ Inputs, Secrets map[string]any } `yaml:"workflow_call"`
+		}
+		Jobs map[string]struct{ Permissions map[string]string }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, ".github/workflows/stories.yml")), &called); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range caller.Jobs {
+		for name := range job.With {
+			if called.On.Call.Inputs[name] == nil {
+				t.Errorf("%s: workflow %q gives the input %q, which stories.yml does not have", document, caller.Name, name)
+			}
+		}
+		for name := range job.Secrets {
+			if _, ok := called.On.Call.Secrets[name]; !ok {
+				t.Errorf("%s: workflow %q gives the secret %q, which stories.yml does not have", document, caller.Name, name)
+			}
+		}
+		if job.With["wave"] != "${{ inputs.wave }}" {
+			t.Errorf("%s: workflow %q gives the wave %q, want that of its dispatch", document, caller.Name, job.With["wave"])
+		}
+	}
+	for _, job := range called.Jobs {
+		for name, right := range job.Permissions {
+			if have := caller.Permissions[name]; have != right && have != "write" {
+				t.Errorf("%s: workflow %q may %q %s, and stories.yml wants %q", document, caller.Name, have, name, right)
+			}
+		}
+	}
+}
+
 // Whatever people copy names commits: a tag can be moved. Ours is a placeholder that
 // no runner takes for a version.
 func TestDocumentedActionsArePinned(t *testing.T) {
@@ -232,7 +273,7 @@ func TestDocumentedActionsArePinned(t *testing.T) {
 		name := "docs/examples/" + filepath.Base(file)
 		texts[name] = read(t, name)
 	}
-	form := regexp.MustCompile(`^(org/ralph-action(/host)?@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+|docker://ghcr\.io/org/ralph-action@<DIGEST> # vX\.Y\.Z)$`)
+	form := regexp.MustCompile(`^(org/ralph-action(/host|/setup|/\.github/workflows/stories\.yml)?@<SHA> # vX\.Y\.Z|[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\S+|docker://ghcr\.io/OWNER/\S+)$`)
 	used := 0
 	for name, text := range texts {
 		for _, m := range regexp.MustCompile(`(?m)^ *(?:- )?uses: (.*)$`).FindAllStringSubmatch(text, -1) {
