@@ -42,7 +42,7 @@ var packages = map[string]struct {
 	"lib/nearest":           {nil, "which name was meant by a misspelled one; pure"},
 	"lib/glob":              {nil, "patterns of paths, and whether two could mean the same; pure"},
 	"lib/rmtree":            {nil, "folders that others wrote in are removed, however deep"},
-	"config":                {[]string{"ralph", "lib/nearest", "lib/secret", "sandbox/hosts", "sandbox/toolchain", "agent/catalog"}, "inputs become policies, secrets, lists of hosts and of caches"},
+	"config":                {[]string{"fanout", "ralph", "lib/nearest", "lib/secret", "sandbox/hosts", "sandbox/toolchain", "agent/catalog"}, "inputs become policies, secrets, lists of hosts and of caches"},
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
 	"repo/scm":              {[]string{"ralph", "sandbox/proc", "lib/secret"}, "the team's own commit commands"},
 	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/branchname", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/history", "repo/index", "repo/inspection", "repo/killed", "repo/lfs", "repo/objects", "repo/overlay", "repo/patch", "repo/printable", "repo/publish", "repo/remote", "repo/signing", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},
@@ -61,6 +61,7 @@ var packages = map[string]struct {
 	"tasks/document":        {nil, "JSON that is edited in place; pure"},
 	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/glob", "lib/nearest", "tasks/document"}, "a task list: its schema, its transitions, its story to do next"},
 	"fanout":                {[]string{"ralph", "tasks", "lib/lazyregexp"}, "a task list over many jobs: plan, lanes, waves; pure"},
+	"actions/artifact":      {[]string{"lib/printable", "lib/secret"}, "uploads artifacts of the workflow run; knows nothing of what is in them"},
 	"actions/trigger":       {[]string{"ralph"}, "what started the run, and what of it becomes a prompt; pure"},
 	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/printable"}, "answers to the agent CLI's hooks"},
 	"agent/hook/shellguard": {[]string{"lib/printable"}, "which shell commands of an agent are refused; pure"},
@@ -90,7 +91,7 @@ var packages = map[string]struct {
 	"repo/branchname":  {[]string{"repo/printable"}, "names of work branches; pure"},
 	"repo/killed":      {[]string{"repo/branchname", "repo/files", "repo/gitdir", "repo/printable", "repo/store"}, "what a killed run leaves for the next; uses no git"},
 	"repo/inspection":  {[]string{"ralph", "repo/lfs", "repo/objects", "repo/printable", "repo/store"}, "describes what would be published, for those who judge it"},
-	"repo/publish":     {[]string{"ralph", "repo/history", "repo/inspection", "repo/lfs", "repo/printable", "repo/remote", "repo/signing", "repo/store"}, "brings the branch to its server"},
+	"repo/publish":     {[]string{"ralph", "repo/bundle", "repo/history", "repo/inspection", "repo/lfs", "repo/printable", "repo/remote", "repo/signing", "repo/store"}, "brings the branch to its server"},
 	"repo/signing":     {[]string{"repo/printable", "repo/remote", "repo/store"}, "commits that the forge makes and signs"},
 	"repo/watch":       {[]string{"ralph", "repo/printable", "repo/worktree"}, "whether a work tree changes; publishes nothing"},
 	"repo/repotest":    {[]string{"repo/worktree"}, "git for the tests of the git side; tests alone import it"},
@@ -110,16 +111,18 @@ var packages = map[string]struct {
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "sandbox/proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
-	"testing/fakegithub": {[]string{"cli/demo/gitserver", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
-	"testing/actionrun":  {[]string{"cli/demo/gitserver", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
+	"testing/fakegithub":  {[]string{"cli/demo/gitserver", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+	"testing/fakeresults": {nil, "the runner's results service for tests; tests alone import it"},
+	"testing/actionrun":   {[]string{"cli/demo/gitserver", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
+	"run/lane":        {[]string{"actions/artifact", "fanout", "ralph", "repo/bundle", "repo/inspection", "repo/publish", "repo/store"}, "what a run hands over for another job to integrate: commits, their result, artifacts"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/matrix":      {[]string{"ralph", "tasks"}, "which stories get a job of their own; pure"},
 	"cli/usergit":     {[]string{"actions", "sandbox/proc"}, "git as the user runs it, in their repository"},
@@ -153,7 +156,7 @@ var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},
@@ -167,7 +170,7 @@ var owners = map[string]struct{ pkg, why string }{
 
 // testSupport lists the packages for tests: what is theirs alone is not in the
 // binary, and may start git as a test may.
-var testSupport = []string{"testing/fakegithub", "testing/actionrun", "testing/openapi", "agent/agenttest", "repo/repotest"}
+var testSupport = []string{"testing/fakegithub", "testing/fakeresults", "testing/actionrun", "testing/openapi", "agent/agenttest", "repo/repotest"}
 
 // agents are the packages of CLIs, for which the table says "agent/*", unless it names one.
 func agents() []string {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
+	"github.com/org/ralph-action/internal/testing/fakeresults"
 )
 
 func TestMain(m *testing.M) {
@@ -104,7 +105,7 @@ func scripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"forge": forgeCommand, "checkout": checkoutCommand, "actions": actionsCommand, "pulls": pullsCommand, "fault": faultCommand,
 			"branch": branchCommand, "commit": commitCommand, "until": untilCommand, "signal": signalCommand, "repeat": repeatCommand, "alone": aloneCommand,
-			"chown": chownCommand, "github": githubCommand, "keys": keysCommand,
+			"chown": chownCommand, "github": githubCommand, "keys": keysCommand, "results": resultsCommand,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -220,6 +221,27 @@ func actionsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	} {
 		ts.Setenv(k, v)
 	}
+}
+
+// resultsCommand starts the runner's results service, which keeps artifacts below artifacts:
+//
+//	results [STEP STATUS N]   the first N requests of a step are answered with a status
+func resultsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	server := fakeresults.New(ts.Value(testKey{}).(testing.TB), ts.MkAbs("artifacts"))
+	if len(args) == 3 {
+		status, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		most, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		server.Fault = func(step string, n int) int {
+			if step == args[0] && n <= most {
+				return status
+			}
+			return 0
+		}
+	}
+	ts.Setenv("ACTIONS_RESULTS_URL", server.URL+"/")
+	ts.Setenv("ACTIONS_RUNTIME_TOKEN", fakeresults.Token)
 }
 
 // keys [KEY=VALUE...]: the workspace of the action has a .github/ralph.yml with these

@@ -50,7 +50,7 @@ func outputs() map[string]func(string) bool {
 		"status":    func(v string) bool { return ralph.Outcome(v).Known() },
 		"checks":    oneOf(ralph.ChecksPassed, ralph.ChecksFailed, ralph.ChecksPending, ralph.ChecksNone),
 		"completed": isBool, "iterations": integer.MatchString, "input-tokens": orUnknown(integer), "output-tokens": orUnknown(integer),
-		"cost-usd": orUnknown(decimal), "duration-seconds": decimal.MatchString, "branch": isBranch, "head-sha": sha.MatchString, "report-path": isPath,
+		"cost-usd": orUnknown(decimal), "duration-seconds": decimal.MatchString, "branch": isBranch, "head-sha": sha.MatchString, "report-path": isPath, "lane-dir": isPath,
 		"pull-request-number": integer.MatchString, "pull-request-url": isURL, "pull-request-branch": isBranch, "pull-request-head-sha": sha.MatchString,
 		"pull-request-commits-verified": isBool,
 		"pull-request-operation":        oneOf(ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed),

@@ -37,7 +37,7 @@ func TestSetOutput(t *testing.T) {
 		{"status", "max-iterations"}, {"completed", "false"}, {"iterations", "3"}, {"cost-usd", "0.123456"}, {"cost-usd", "unknown"},
 		{"input-tokens", "123456"}, {"output-tokens", "unknown"}, {"duration-seconds", "12.5"}, {"branch", "ralph/fix-ü_1.2"},
 		{"head-sha", strings.Repeat("a1", 20)}, {"pull-request-number", ""}, {"pull-request-url", "https://forge.example:3000/o/r.x/pull/7"},
-		{"pull-request-operation", "none"}, {"report-path", ".ralph/report.json"}, {"report-path", "/github/workspace/my app/.ralph/report.json"},
+		{"pull-request-operation", "none"}, {"report-path", ".ralph/report.json"}, {"lane-dir", ".ralph/lane/ralph-lane-w1-L007-3f9a21bc0d44-1-3"}, {"report-path", "/github/workspace/my app/.ralph/report.json"},
 		{"status", "skipped"}, {"checks", "passed"}, {"pull-request-branch", "ralph/x"}, {"pull-request-head-sha", strings.Repeat("0", 40)}, {"pull-request-commits-verified", "true"},
 	}
 	named := make(map[string]bool)

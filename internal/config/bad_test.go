@@ -124,7 +124,7 @@ func TestBadInputs(t *testing.T) {
 		{"timeout", "5m", `input timeout: there is no such input; did you mean child-wait-timeout, wait-timeout, iteration-timeout, idle-timeout, guardrail-timeout, ci-timeout or ci-start-timeout?`},
 		{"max", "5", `input max: there is no such input; docs/configuration.md lists all`},
 		{"story", "A", `input story: there is no such input; did you mean stories?`},
-		{"lable", "x", `input lable: there is no such input; did you mean labels?`},
+		{"lables", "x", `input lables: there is no such input; did you mean labels?`},
 		{"maxIterations", "5", `input maxIterations: there is no such input; did you mean max-iterations?`},
 		{"frobnicate-all", "5", `input frobnicate-all: there is no such input; docs/configuration.md lists all`},
 		{"config", "ci/ralph.yml", `input config: "ci/ralph.yml" cannot be read: it does not exist`},

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/sandbox/hosts"
@@ -223,11 +224,20 @@ type Tasks struct {
 	Dir         string   // with completion done-file; clean; relative to the workspace unless absolute, which it is locally only
 	RalphDir    string   // of mode tasks: slash-separated, relative to the workspace, clean
 	Stories     []string // ids; empty: all
+	Lane        Lane
 	SkipReview  bool
 	ReviewCap   int    // 0: none
 	AcceptAtCap bool   // approvals at the cap are as good as others
 	ReviewAgent string // empty: Agent.Name
 	ReviewModel string // empty: Agent.Model when the agent is the same, else its own
+}
+
+// Lane is a job that works on some stories of a list, and hands them over for another to
+// integrate.
+type Lane struct {
+	Bundle bool           // the run is one: it pushes nothing, and asks no forge
+	Key    fanout.LaneKey // zero: none was given, which is allowed locally only
+	Dir    string         // with what earlier attempts handed over; empty: none
 }
 
 // Guardrail is a command that judges the workspace.

@@ -247,6 +247,12 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "example.com"
 		case "services":
 			return "{}"
+		case "publish":
+			return "bundle"
+		case "lane":
+			return "w1-L001-0123456789ab"
+		case "lanes":
+			return "lanes"
 		case "max-processes":
 			return "100"
 		case "agent-filters":
@@ -269,6 +275,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		}
 	}
 	tasks, session := map[string]string{"mode": "tasks"}, map[string]string{"mode": "session"}
+	lane := map[string]string{"mode": "tasks", "stories": "US-1", "lane": "w1-L001-0123456789ab", "publish": "bundle"}
 	custom := map[string]string{"agent": "custom", "agent-command": "x", "response-filter": ".x"}
 	for _, in := range config.Inputs() {
 		base := map[string]string{}
@@ -279,7 +286,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			base["prompt"] = "go"
 		}
 		maps.Copy(base, map[string]map[string]string{
-			"ralph-dir": tasks, "stories": tasks, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
+			"ralph-dir": tasks, "stories": tasks, "publish": lane, "lane": lane, "lanes": lane, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
 			"agent-prompt": custom, "agent-filters": custom,
 			"ultrawork": session, "ultrawork-prompt": session,
 			"task-dir": {"completion": "done-file"}, "max-restarts": {"completion": "done-file", "task-dir": "task"}, "scm-tasks": {"scm-command": "git"},

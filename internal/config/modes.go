@@ -27,7 +27,7 @@ func templated(mode string) bool {
 
 // ofTasks and ofSessions are the inputs that every other mode refuses.
 func ofTasks() []string {
-	return []string{"ralph-dir", "stories", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model"}
+	return []string{"ralph-dir", "stories", "publish", "lane", "lanes", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model"}
 }
 
 func ofSessions() []string { return []string{"ultrawork", "ultrawork-prompt"} }

@@ -39,6 +39,7 @@ func Outputs() []ActionOutput {
 		{"pull-request-branch", "The branch of the pull request; empty if there is none."},
 		{"pull-request-commits-verified", "`true` when the forge calls every commit of this run verified."},
 		{"checks", "With `wait-for-ci`: `passed`, `failed`, `pending` or `none`; else empty."},
+		{"lane-dir", "With `publish: bundle`: the directory with what the lane hands over, relative to the workspace; its name is the artifact's."},
 		{"report-path", "The report as JSON, relative to the workspace."},
 	}
 }

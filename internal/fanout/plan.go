@@ -9,11 +9,12 @@ import (
 )
 
 // PlanName and ResultName are the files that the jobs hand each other, BundleName the
-// commits beside a result.
+// commits beside a result, RestName what of the lane is not done, on top of these.
 const (
 	PlanName   = "plan.json"
 	ResultName = "lane.json"
 	BundleName = "lane.bundle"
+	RestName   = "rest.bundle"
 )
 
 // MaxLanes is how many jobs a matrix of GitHub Actions may have

@@ -20,6 +20,7 @@ type Result struct {
 	Started  time.Time `json:"started"`
 	Ended    time.Time `json:"ended"`   // or when this was written
 	Bundle   string    `json:"bundle"`  // SHA-256 of the bundle, in hex; empty: no story is done, there is no bundle
+	RestSum  string    `json:"restSum"` // SHA-256 of its bundle, in hex
 	Rest     string    `json:"rest"`    // commit with what is not done, on top of the stories that are: a lane that is run again goes on from it; empty: there is nothing
 	Cost     Cost      `json:"cost"`    // of all of the lane, stories that are not done included
 	Stories  []Done    `json:"stories"` // the lane's, in its order

@@ -198,8 +198,17 @@ type Publication struct {
 	// was. PatchText is what it holds, with secrets blotted out; empty when that is
 	// long, or may not be shown.
 	Patch, PatchText string
+	Lane             Lane // zero: the run publishes a branch
 	Steps            []PublishStep
 	Errors           []string // what failed for good, each with what to do about it
+}
+
+// Lane is what a run handed over for another job to integrate.
+type Lane struct {
+	Key      string
+	Done, Of int    // stories
+	Artifact string // empty: none arrived
+	Dir      string // with the same, relative to the workspace unless absolute
 }
 
 // PublishStep is one thing that publishing did or could not do, in order.

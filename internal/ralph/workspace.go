@@ -76,7 +76,9 @@ type Commit struct {
 	Subject string
 	Files   int
 	Pushing bool // it is still to be pushed
-	Pushed  bool
+	// Lane says that what is pushed is no branch: the work of a story, for another job.
+	Lane   bool
+	Pushed bool
 	// PushError says why Pushed is false although a push was wanted; one line.
 	PushError string
 	// Own counts commits of the agent's own that stand below this one and are new.

@@ -191,6 +191,9 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	base := r.opt.Base
 	switch {
+	case r.opt.Here:
+		r.branch.BaseTip = r.base
+		return "", nil
 	case base != "":
 	case r.killed != nil && checkedOut == r.killed.Name:
 		base = r.killed.Base // it had left this branch checked out

@@ -34,6 +34,7 @@ type Options struct {
 	Branch        string // to publish
 	Base          string // of the pull request; empty: the checked-out branch
 	DefaultBranch string // the base when no branch is checked out
+	Here          bool   // the base is the commit that is checked out, and no branch
 	Push          bool   // push each checkpoint; needs Remote
 	// Contact is what Dial began with the same servers; nil: Open asks them.
 	Contact *Contact

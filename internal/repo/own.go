@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
@@ -123,7 +122,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 				return fmt.Sprintf("they hold %q, which was changed before the run", printable.Line(ch.Path, 200)), nil
 			}
 		}
-		merged := r.mergedTrees(c)
+		merged := r.branch.MergedTrees(c)
 		all = append(all, slices.DeleteFunc(changes, func(ch store.Change) bool { return r.branch.HeldBy(merged, ch) })...)
 		if len(all) > store.MaxChanges {
 			return fmt.Sprintf("they change more than %d files", store.MaxChanges), nil
@@ -144,18 +143,4 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		return out[0].String(), nil
 	}
 	return "", nil
-}
-
-// mergedTrees returns the trees of the base's commits that a merge brought in.
-func (r *Repo) mergedTrees(c *object.Commit) []plumbing.Hash {
-	var trees []plumbing.Hash
-	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
-		if !r.branch.Theirs[p] {
-			continue
-		}
-		if m, err := r.store.Commit(p); err == nil {
-			trees = append(trees, m.TreeHash)
-		}
-	}
-	return trees
 }

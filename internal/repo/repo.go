@@ -168,6 +168,12 @@ func (r *Repo) Close() error {
 	return errors.Join(errs...)
 }
 
+// Branch is the work branch, for who hands it over in another way than by a push.
+func (r *Repo) Branch() *publish.Branch { return r.branch }
+
+// CheckedOut is the commit that was checked out when the repository was opened.
+func (r *Repo) CheckedOut() string { return r.base.String() }
+
 // State describes what has become of the branch so far.
 func (r *Repo) State() publish.State { return r.branch.State() }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -384,6 +385,8 @@ func Announcement(r ralph.Report) string {
 	switch branch := doc.OneLine(p.Branch, 200); {
 	case p.PullRequest.URL != "":
 		parts = append(parts, "Pull request: "+doc.OneLine(p.PullRequest.URL, 500))
+	case p.Lane.Key != "":
+		parts = append(parts, "Nothing is pushed: "+words.HandedOver(p.Lane)+", in "+doc.OneLine(cmp.Or(p.Lane.Artifact, p.Lane.Dir), 500))
 	case p.HeadSHA == "" && r.Outcome == ralph.Completed:
 		parts = append(parts, "Nothing was published: the run committed nothing.")
 	case p.HeadSHA == "" || branch == "":

@@ -33,21 +33,6 @@ func pullWords(pr ralph.PullRequest) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// commitWords says what became of the commits. While a run goes on they are pushed.
-func commitWords(r ralph.Report) string {
-	switch p := r.Publication; {
-	case !p.Pushed && r.Outcome == "":
-		return ""
-	case !p.Pushed:
-		return "not pushed"
-	case p.Signed && p.Verified:
-		return "signed by the forge, verified"
-	case p.Signed:
-		return "signed by the forge, not verified"
-	}
-	return ""
-}
-
 func issueURL(r ralph.Report) string {
 	if web(r) == "" {
 		return ""

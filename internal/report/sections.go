@@ -64,7 +64,7 @@ func (m record) links() []doc.Fact {
 	}
 	if n := commits(m.Report); n > 0 {
 		t := doc.Linked(compareURL(m.Report, false), words.Plural(n, "commit"))
-		if words := commitWords(m.Report); words != "" {
+		if words := words.Commits(m.Report); words != "" {
 			t = doc.Line(t, " ("+words+")")
 		}
 		facts = append(facts, doc.Fact{Name: "Work", Plain: true, Text: t})

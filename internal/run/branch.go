@@ -25,6 +25,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/watch"
 	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
+	"github.com/org/ralph-action/internal/run/lane"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/tasks"
 	"github.com/org/ralph-action/internal/tasks/taskdir"
@@ -63,7 +64,7 @@ func (w *workspace) findKilled() {
 // the workflow's own, as create-pull-request does.
 func (p *plan) followCheckout() error {
 	own := p.site.Repository
-	if p.local() || own == "" || !p.publishes() {
+	if p.local() || own == "" || !p.publishes() || p.cfg.Tasks.Lane.Bundle {
 		return nil
 	}
 	there := gitdir.Origin(p.dir(), p.site.ServerURL)
@@ -99,7 +100,8 @@ type branch struct {
 	attached   taskFile
 	missing    []ralph.Missing // left out by the last run on the branch, and not decided about since
 	costs      costRecord
-	left       *Left // what Post would find; nil: there is none
+	left       *Left      // what Post would find; nil: there is none
+	lane       *lane.Lane // what is handed over; nil: the run publishes a branch
 }
 
 // openRepository looks at the repository before anything is spent.
@@ -121,8 +123,8 @@ func (b *branch) openRepository(ctx context.Context) error {
 	o := repo.Options{
 		Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, Store: b.temp.store,
 		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: b.updateBase(),
-		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
-		Continue:  b.onTheirs(),
+		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash || b.cfg.Tasks.Lane.Bundle, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
+		Continue: b.onTheirs(), Here: b.cfg.Tasks.Lane.Bundle,
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
 		Message: b.message, Forged: memory.Forged, IncludeDirty: b.cfg.Git.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
 		Pinned: b.stories.Pinned, Inspect: b.inspect.Look, LeaveOut: b.inspect.Leaves, Killed: b.killed, Cache: content.NewCache().Of,
@@ -135,7 +137,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	}
 	if b.Before.Left != nil {
 		b.goOn(&o)
-	} else if step := b.step(); step != "" {
+	} else if step := b.step(); step != "" && !b.cfg.Tasks.Lane.Bundle { // what a lane has not handed over, the next attempt does
 		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
 		o.Record.Note = b.left.json
 	}
@@ -161,7 +163,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if o.Push {
 		return invalid(r.CanPush(ctx))
 	}
-	return nil
+	return b.openLane(ctx)
 }
 
 // toServer sets where the branch and its base are, and the tokens for it.
@@ -277,6 +279,8 @@ func (b *branch) watchRepository(ctx context.Context) error {
 // look. pushed is told what is on the server.
 func (b *branch) loopWorkspace(pushed func(publish.State, []ralph.File)) ralph.Workspace {
 	switch {
+	case b.lane != nil:
+		return handingOver{b.repo, b.lane}
 	case b.repo != nil && b.cfg.Git.Commit == config.CommitAgent:
 		return own{told{b.repo, pushed}}
 	case b.repo != nil:
@@ -340,7 +344,7 @@ func (p *plan) runFiles() []string {
 // updateBase is how the branch is brought up to its base: the job of some stories merges
 // what the jobs beside it have added meanwhile.
 func (p *plan) updateBase() repo.Update {
-	if len(p.cfg.Tasks.Stories) > 0 && p.cfg.Sources["update-base"] == "default" && !p.local() {
+	if len(p.cfg.Tasks.Stories) > 0 && !p.cfg.Tasks.Lane.Bundle && p.cfg.Sources["update-base"] == "default" && !p.local() {
 		return repo.UpdateMerge
 	}
 	return repo.Update(p.cfg.Git.UpdateBase)
@@ -354,6 +358,8 @@ func (p *plan) pushes() bool {
 // branch is the branch of the run.
 func (p *plan) branch() string {
 	switch {
+	case p.cfg.Tasks.Lane.Bundle:
+		return p.laneKey().String()
 	case p.cfg.Git.Branch != "":
 		return p.cfg.Git.Branch
 	case p.decision.Branch != "":

@@ -143,6 +143,7 @@ func (r *Record) outputs() []output {
 		{"pull-request-branch", only(proposed, p.Branch)},
 		{"pull-request-commits-verified", strconv.FormatBool(p.Verified)},
 		{"checks", string(p.Checks.State)},
+		{"lane-dir", p.Lane.Dir},
 		{"report-path", path},
 	}
 }

@@ -37,7 +37,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 			Checkpoint: w.cfg.Git.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Git.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
-			Cost: w.cfg.Limits.Cost, Tokens: w.cfg.Limits.Tokens, Until: until,
+			Cost: w.costLeft(), Tokens: w.cfg.Limits.Tokens, Until: until,
 			Total: w.cfg.Limits.TotalCost, Before: w.history.Cost().Amount,
 		},
 		Emit:   w.emit,
@@ -145,6 +145,7 @@ func (w *work) keepBooks(e ralph.Event) {
 		w.costs.ended(*e.Record)
 		w.left.ended(*e.Record, w.rec.masked)
 	}
+	w.lane.Event(e)
 	w.live.Event(e, &w.rec.report)
 }
 

@@ -95,7 +95,9 @@ func (w *work) publish(run context.Context) {
 		w.rec.note("The commits of this run change no files: none of them is published.")
 	}
 	w.rec.report.ExitCode = w.rec.report.Outcome.ExitCode(w.cfg.Loop.IncompleteOK)
-	if p.HeadSHA != "" && !w.pushes() {
+	if w.lane != nil {
+		w.handOver(ctx)
+	} else if p.HeadSHA != "" && !w.pushes() {
 		w.rec.note(w.stayed(p))
 	}
 	if w.pushes() && p.Branch != "" && (p.HeadSHA == "" || p.Pushed) {

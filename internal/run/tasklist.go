@@ -50,7 +50,7 @@ func (w *work) openTaskList() error {
 	o := stories.Options{
 		MaxIterations: w.cfg.Loop.MaxIterations, Completion: w.cfg.Loop.Completion,
 		Local: w.local(), Sandboxed: w.box != nil || w.isolation != config.IsolationOff, Elsewhere: w.box != nil,
-		Published: w.repo != nil, AgentCommits: w.cfg.Git.Commit == config.CommitAgent,
+		Published: w.repo != nil, AgentCommits: w.cfg.Git.Commit == config.CommitAgent, Lane: w.lane != nil,
 		Base: w.start.Base, BaseSHA: w.start.BaseSHA, Conflict: w.conflict, Tip: w.start.Tip,
 		Host: stories.Host{
 			Git: w.gitText, Seen: func() string { return "" },

@@ -13,10 +13,14 @@ import (
 // sandbox's, store is ours.
 type temp struct {
 	root, home, tmp, index, store string
-	keep                          bool // the store holds what exists nowhere else
+	keep                          bool   // the store holds what exists nowhere else
+	leave                         func() // takes out of the store what stays, once every child is gone; nil: nothing does
 }
 
 func (s *sandboxed) removeTemp() {
+	if s.temp.leave != nil {
+		s.temp.leave()
+	}
 	if !s.temp.keep {
 		if err := stepdir.RemoveAll(s.temp.root); err != nil {
 			s.rec.out.Warn("A private folder of the run could not be removed: " + err.Error())

@@ -44,7 +44,7 @@ type Rules struct {
 	ReviewCap int
 	// SkipReview leaves the review cycle out: a story is done when it passes.
 	SkipReview bool
-	// Only are the stories to work on, by id; without one all of them. What is next
+	// Only are the stories to work on, by id and in order; without one all of them. What is next
 	// and what is left is then said of these, and no other may change state or
 	// disappear.
 	Only []string
@@ -118,7 +118,7 @@ func (l *List) Done(r Rules) bool {
 // Mode is what the next iteration is for: feedback is dealt with before anything
 // is reviewed, and reviews come before new work.
 func (l *List) Mode(r Rules) Mode {
-	mode := Implement
+	mode, r := Implement, l.turn(r)
 	for s := range l.covered(r) {
 		switch {
 		case r.SkipReview:
@@ -138,12 +138,25 @@ func (l *List) Mode(r Rules) Mode {
 func (l *List) Next(r Rules) (story Story, ok bool) {
 	mode := l.Mode(r)
 	done := l.finished(r)
+	r = l.turn(r)
 	for s := range l.covered(r) {
 		if (!ok || s.Priority < story.Priority) && s.fits(mode, r) && (mode != Implement || s.ready(done)) {
 			story, ok = *s, true
 		}
 	}
 	return story, ok
+}
+
+// turn is the rules for the story whose turn it is: those that are named are worked on one
+// after the other, in their order.
+func (l *List) turn(r Rules) Rules {
+	for _, id := range r.Only {
+		if i := slices.IndexFunc(l.Stories, func(s Story) bool { return s.ID == id }); i >= 0 && !l.Stories[i].done(r) {
+			r.Only = []string{id}
+			break
+		}
+	}
+	return r
 }
 
 // Ready are the stories that are not done and depend on nothing unfinished, in

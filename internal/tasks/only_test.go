@@ -29,7 +29,7 @@ func TestOnly(t *testing.T) {
 		{"E", tasks.Review, "E", false, 1, 1, ""},
 		{"B D", tasks.Implement, "B", false, 1, 2, ""},
 		{"C B", tasks.ReviewFix, "C", false, 2, 2, ""},
-		{"D B A", tasks.Implement, "B", false, 1, 2, "story D depends on B, not done yet: finish that first, or choose another story"},
+		{"D B A", tasks.Implement, "", false, 1, 2, "story D depends on B, not done yet: finish that first, or choose another story"},
 		{"E x E", tasks.Review, "E", false, 1, 1, "story \"x\" is not in the list: give one of A, B, C, D, E\nstory E is given twice"},
 		{"b", tasks.Implement, "", false, 0, 0, `story "b" is not in the list: give one of A, B, C, D, E`},
 	} {

@@ -62,7 +62,7 @@ func TestOverlaps(t *testing.T) {
 		{"src/**", "lib/**", false},
 		{"**/*.go", "src/a.go", true},
 		{"**/*.go", "src/a.md", true}, // a folder by that name
-		{"**/*.go", "src", true}, // what lies below src
+		{"**/*.go", "src", true},      // what lies below src
 		{"src/*.go", "src/a*", true},
 		{"src/*.go", "src/*.ts", false},
 		{"a*b", "*c", false},

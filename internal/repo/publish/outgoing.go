@@ -65,6 +65,20 @@ func (b *Branch) there(c *object.Commit, ch store.Change, have func(plumbing.Has
 	return false
 }
 
+// MergedTrees returns the trees of the base's commits that a merge brought in.
+func (b *Branch) MergedTrees(c *object.Commit) []plumbing.Hash {
+	var trees []plumbing.Hash
+	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
+		if !b.Theirs[p] {
+			continue
+		}
+		if m, err := b.Store.Commit(p); err == nil {
+			trees = append(trees, m.TreeHash)
+		}
+	}
+	return trees
+}
+
 // judge inspects what no snapshot has shown. Removed files are not inspected.
 func (b *Branch) judge(ctx context.Context, changes []store.Change, messages []inspection.Message) error {
 	if b.opt.Inspect == nil {

@@ -428,6 +428,8 @@ func (f *Formatter) checkpoint(c *ralph.Commit) []string {
 		facts = append(facts, words.Plural(c.Own, "commit")+" of the agent below")
 	}
 	switch {
+	case c.Lane && c.Pushing:
+		facts = append(facts, "being handed over")
 	case c.Pushing:
 		facts = append(facts, "being pushed")
 	case c.Pushed:

@@ -32,6 +32,7 @@ type Checkpoint struct {
 	// StoryDone reports whether the step's story is done, which a list without reviews
 	// tells by nothing that an iteration records.
 	StoryDone bool
+	Base      string          // of the lane that the commit is from; empty: from none
 	LeftOut   []ralph.Missing // of the work so far
 	Signoff   string          // "Name <email>" of who signs the commit off; empty: nobody
 }
@@ -69,6 +70,7 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	trailer(TrailerIteration, strconv.Itoa(number))
 	trailer(TrailerTitle, title)
 	trailer(TrailerStory, quiet(doc.OneLine(it.Step.Story, trailerRunes)))
+	trailer(TrailerBase, c.Base)
 	switch {
 	case !c.Cost.Unknown:
 		trailer(TrailerCost, dollars(c.Cost.Amount))

@@ -164,6 +164,7 @@ const (
 	// is known.
 	TrailerAtLeast   = "Ralph-Cost-At-Least-USD"
 	TrailerEstimated = "Ralph-Cost-Estimated" // "true": a part of the cost was computed from tokens
+	TrailerBase      = "Ralph-Base"           // the commit at which a lane began
 	TrailerOutcome   = "Ralph-Outcome"
 	TrailerLeftOut   = "Ralph-Left-Out" // a path, as in a query of a URL, and the id of what is published there
 	trailerSignoff   = "Signed-off-by"
@@ -183,7 +184,7 @@ func isOurs(line string) bool {
 		return false
 	}
 	name = strings.TrimSpace(name)
-	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerTitle, TrailerStory, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
+	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerTitle, TrailerStory, TrailerBase, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
 		if strings.EqualFold(name, ours) {
 			return true
 		}

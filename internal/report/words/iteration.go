@@ -376,6 +376,28 @@ func StoryCount(t ralph.TaskList) string {
 	return text
 }
 
+// Commits says what became of the commits. While a run goes on they are pushed.
+func Commits(r ralph.Report) string {
+	switch p := r.Publication; {
+	case p.Lane.Key != "":
+		return HandedOver(p.Lane)
+	case !p.Pushed && r.Outcome == "":
+		return ""
+	case !p.Pushed:
+		return "not pushed"
+	case p.Signed && p.Verified:
+		return "signed by the forge, verified"
+	case p.Signed:
+		return "signed by the forge, not verified"
+	}
+	return ""
+}
+
+// HandedOver says what a lane left for the job that integrates.
+func HandedOver(l ralph.Lane) string {
+	return fmt.Sprintf("%d of %s handed over", l.Done, Stories(l.Of))
+}
+
 // ModeSession is the mode in which one session of the agent is kept going.
 const ModeSession = "session"
 

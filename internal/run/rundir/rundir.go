@@ -44,7 +44,7 @@ type Dir struct {
 // agent has made a symbolic link.
 func RunFiles() []string {
 	return []string{
-		"cancel", "guardrail_*.log", "handover", "lock", "logs", "prompt_*.txt", "report.html", "report.json",
+		"cancel", "guardrail_*.log", "handover", "lane", "lock", "logs", "prompt_*.txt", "report.html", "report.json",
 		"session-*.log", "sessions", "summary.md", "tmp-*", "unpublished.patch",
 	}
 }

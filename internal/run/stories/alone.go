@@ -19,7 +19,7 @@ func (b *Backlog) apart() bool { return b.o.Published && len(b.rules.Only) > 0 }
 
 // alone reports whether the run works on one story, on a branch that is published: others
 // beside it work on other stories, and the forge merges what they publish as text.
-func (b *Backlog) alone() bool { return b.apart() && len(b.rules.Only) == 1 }
+func (b *Backlog) alone() bool { return b.apart() && len(b.rules.Only) == 1 && !b.o.Lane }
 
 // only names the stories of the run.
 func (b *Backlog) only() string {

@@ -21,6 +21,7 @@ type List struct {
 	prompt string                 // prompt.md, or what was given in its place
 	given  bool                   // the prompt was
 	prd    string                 // prd.md; empty: there was none
+	digest string                 // of the list as it was read
 	branch string                 // that the list names
 	asked  map[string]tasks.Story // by id, as people wrote them
 	list   *tasks.List            // legal, and what the file holds; nil before it is opened
@@ -231,6 +232,7 @@ type Options struct {
 	Elsewhere     bool   // the agent works on a copy, see Host.Put
 	Published     bool   // the work is looked at and published
 	AgentCommits  bool   // the agent makes the commits
+	Lane          bool   // the work is handed over for another job to integrate, and not merged as text
 	Base, BaseSHA string // of the branch, where it is published
 	// Conflict asks for the base to be merged into the branch, which ralph could not;
 	// empty: there is nothing to ask for. Tip is the base's newest commit, which git may

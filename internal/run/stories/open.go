@@ -2,6 +2,8 @@ package stories
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +40,8 @@ func Read(workspace, dir, prompt string, rules tasks.Rules) (*List, error) {
 	if err != nil {
 		return nil, errors.Join(err, folder.Close())
 	}
+	sum := sha256.Sum256(list.Bytes())
+	s.digest = hex.EncodeToString(sum[:])
 	s.branch, s.commands, s.description = list.BranchName, list.VerifyCommands, cmp.Or(list.Description, list.Project)
 	s.asked = make(map[string]tasks.Story, len(list.Stories))
 	for _, story := range list.Stories {
@@ -58,6 +62,9 @@ func (s *List) Seal() {
 
 // Branch is the branch that the list names; empty if it names none.
 func (s *List) Branch() string { return s.branch }
+
+// Digest is the SHA-256 of the list as the run found it, in hex.
+func (s *List) Digest() string { return s.digest }
 
 // Commands are the list's guardrails.
 func (s *List) Commands() []string { return s.commands }

@@ -48,12 +48,17 @@ func (b *Backlog) Report() ralph.TaskList {
 	return t
 }
 
+// Stories is the list as it stands now.
+func (s *List) Stories() []ralph.Story {
+	if s == nil || s.list == nil {
+		return nil
+	}
+	return s.list.Report(s.rules)
+}
+
 // Done reports whether a story is done as the list stands now.
 func (s *List) Done(id string) bool {
-	if s == nil || s.list == nil {
-		return false
-	}
-	return slices.ContainsFunc(s.list.Report(s.rules), func(story ralph.Story) bool { return story.ID == id && story.Done })
+	return slices.ContainsFunc(s.Stories(), func(story ralph.Story) bool { return story.ID == id && story.Done })
 }
 
 // Pinned is the list as it counts, for what is committed: git on the agent's side

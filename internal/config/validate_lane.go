@@ -1,0 +1,81 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/org/ralph-action/internal/fanout"
+)
+
+// laneKey is the key of a lane.
+func (l *loader) laneKey(v value) fanout.LaneKey {
+	key, err := fanout.ParseLaneKey(strings.TrimSpace(v.text))
+	if err != nil {
+		l.report(v.where, "%s", err)
+	}
+	return key
+}
+
+// lanes is a directory with what lanes handed over. It need not be there: a lane that begins has none.
+func (l *loader) lanes(v value) string {
+	text := strings.TrimSpace(v.text)
+	name, inside := l.local(text)
+	switch {
+	case inside:
+		return filepath.Join(l.o.Dir, name)
+	case l.o.Local && filepath.IsAbs(text):
+		return filepath.Clean(text)
+	}
+	l.refuse(v, "it is outside the workspace: give a folder relative to it")
+	return ""
+}
+
+// iterationsEach is how many iterations a story of a lane takes at most: its implementation,
+// and a fix for each review but the last; without a cap as many as with the usual one.
+func (l *loader) iterationsEach() int {
+	const usual = 5
+	if l.c.Tasks.ReviewCap == 0 {
+		return 2 * usual
+	}
+	return 2 * l.c.Tasks.ReviewCap
+}
+
+// validateLane checks what belongs to a lane, which publishes nothing itself.
+func (l *loader) validateLane(values map[string]value) {
+	publish := values["publish"]
+	if !l.c.Tasks.Lane.Bundle {
+		for _, name := range []string{"lane", "lanes"} {
+			if v := values[name]; v.given() && !l.refused(v) && !l.refused(publish) {
+				l.report(v.where, "it has no effect without %s", l.option("publish", "bundle"))
+			}
+		}
+		return
+	}
+	if len(l.c.Tasks.Stories) == 0 && !l.refused(values["stories"]) {
+		l.report(publish.where, "a lane works on stories of its own: give %s", l.option("stories", "US-001,US-002"))
+	}
+	if lane := values["lane"]; l.c.Tasks.Lane.Key == (fanout.LaneKey{}) && !l.refused(lane) && !l.o.Local {
+		l.report(publish.where, "it needs the key of the lane, as the plan printed it: lane: ${{ matrix.key }}")
+	}
+	for _, name := range []string{
+		"branch", "base", "branch-suffix", "update-base", "delete-branch", "push", "push-to-fork", "ci-token", "sign-commits", "pull-request", "title", "body", "body-path", "labels", "draft",
+		"assignees", "reviewers", "team-reviewers", "milestone", "maintainer-can-modify", "wait-for-ci", "merge", "squash", "commit", "dry-run",
+	} {
+		v := values[name]
+		if v.from < fromInput || l.refused(v) || name == "commit" && l.c.Git.Commit == CommitEach || name == "push" && l.c.Git.Push == PushNever || name == "pull-request" && !l.c.PullRequest.Wanted {
+			continue
+		}
+		if v.text != "false" && v.text != "none" {
+			l.report(v.where, "a lane publishes nothing itself (%s): leave it out here, and give it to the job that integrates", l.option("publish", "bundle"))
+		}
+	}
+	l.c.Git.Commit, l.c.Git.Squash, l.c.Git.SCM, l.c.Git.UpdateBase, l.c.Git.Branch = CommitEach, false, SCM{}, "", ""
+	l.c.Git.Push, l.c.PullRequest, l.c.Git.PushToFork, l.c.Git.SignCommits = PushNever, PullRequest{}, "", false
+	l.c.Git.Base, l.c.Git.BranchSuffix = "", ""
+	if !values["on-incomplete"].given() {
+		l.c.Loop.IncompleteOK = true
+	}
+	if !values["max-iterations"].given() {
+		l.c.Loop.MaxIterations = l.iterationsEach() * max(1, len(l.c.Tasks.Stories))
+	}
+}
