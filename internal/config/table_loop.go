@@ -92,7 +92,7 @@ func superviseRows() []row {
 
 func tasksRows() []row {
 	return []row{
-		{Input{Name: "ralph-dir", Kind: Path, Default: "ralph", NoAction: true, Placeholder: "DIR",
+		{Input{Name: "ralph-dir", Kind: Path, Default: "ralph", Placeholder: "DIR",
 			Help: "Mode `tasks`: the directory with tasks.json, in the workspace."},
 			func(l *loader, v value) { l.c.Tasks.RalphDir = l.ralphDir(v) }},
 		{Input{Name: "stories", Kind: Names, Max: 10_000, DefaultDoc: "all", Placeholder: "IDS",
