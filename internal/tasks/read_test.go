@@ -112,7 +112,7 @@ func TestReadAgreesWithSchema(t *testing.T) {
 		{"dependsOn", change(`["US-002"]`, `"US-002"`), `20:20: Story US-001: dependsOn is "US-002": give an array of strings`, false},
 		{"touches", change(`["src/**/*.go", "docs/"]`, `"src"`), `21:18: Story US-001: touches is "src": give an array of strings`, false},
 		{"too many touches", change(`["src/**/*.go", "docs/"]`, `[`+strings.Repeat(`"a",`, 50)+`"a"]`), `21:18: Story US-001: touches is an array: give at most 50 patterns of paths`, false},
-		{"no pattern", change(`["src/**/*.go", "docs/"]`, `["src", "../x"]`), `21:18: Story US-001: touches is an array: "../x": give a path from the top of the repository, such as src/auth/**, without empty parts, . and ..`, true},
+		{"no pattern", change(`["src/**/*.go", "docs/"]`, `["src", "../x"]`), `21:18: Story US-001: touches is an array: "../x": give a path from the top of the repository, such as src/auth/**, in which no part is empty, a dot or two`, true},
 		{"passes without notes", change(`,"notes":"done"`, ``), "24:80: Story US-002 has passes=true but its notes are empty: write in notes what was done", false},
 		{"passes with blank notes", change(`"notes":"done"`, `"notes":" \n"`), "24:80: Story US-002 has passes=true but its notes are empty: write in notes what was done", false},
 		{"several", strings.NewReplacer(`"Shop"`, `1`, `2.5`, `[1]`, `"US-002","title":""`, `"US-002","title":{}`).Replace(full),

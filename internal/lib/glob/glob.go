@@ -26,7 +26,7 @@ func Parse(s string) (Pattern, error) {
 	for _, part := range parts {
 		switch _, err := path.Match(part, ""); {
 		case part == "" || part == "." || part == "..":
-			return Pattern{}, errors.New("give a path from the top of the repository, such as src/auth/**, without empty parts, . and ..")
+			return Pattern{}, errors.New("give a path from the top of the repository, such as src/auth/**, in which no part is empty, a dot or two")
 		case strings.Contains(part, deep) && part != deep:
 			return Pattern{}, fmt.Errorf("** has to be a whole part, as in src/**/x, not %q", part)
 		case err != nil:
