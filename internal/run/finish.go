@@ -40,7 +40,7 @@ func (r *Record) ended() {
 }
 
 // exitCode is that of the outcome so far.
-func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.incompleteOK) }
+func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.ends.incompleteOK) }
 
 const reportName = "report.json"
 
@@ -77,9 +77,11 @@ func (r *Record) writeRunner(public ralph.Report) {
 	if r.runner == nil {
 		return
 	}
-	if err := r.runner.Summary(r.redact.Text(report.Summary(public))); err != nil {
-		r.out.Warn(err.Error())
-		r.unwritten(err)
+	if !r.ends.elsewhere || r.report.ExitCode != 0 {
+		if err := r.runner.Summary(r.redact.Text(report.Summary(public))); err != nil {
+			r.out.Warn(err.Error())
+			r.unwritten(err)
+		}
 	}
 	for _, o := range r.outputs() {
 		if err := r.runner.SetOutput(o.name, o.value); err != nil {

@@ -33,7 +33,10 @@ type Record struct {
 	written bool                      // report.json lies in the run directory
 	last    *lastrun.Recorder         // nil: nobody asks for the run
 
-	incompleteOK bool // a run that is not completed exits with 0
+	ends struct {
+		incompleteOK bool // a run that is not completed exits with 0
+		elsewhere    bool // a lane, of which the job that integrates tells: no summary, unless it failed
+	}
 }
 
 func newRecord(in *Input, undo *cleanup) *Record {
@@ -56,7 +59,7 @@ func newRecord(in *Input, undo *cleanup) *Record {
 func (r *Record) configured(cfg config.Config) {
 	r.report.Mode, r.report.Task, r.report.Agent, r.report.Model = cfg.Mode, cfg.Prompt.Text, cfg.Agent.Name, cfg.Agent.Model
 	r.report.MaxIterations, r.report.Isolation, r.report.Publication.Base = cfg.Loop.MaxIterations, string(cfg.Sandbox.Isolation), cfg.Git.Base
-	r.report.MaxDuration, r.incompleteOK = cfg.Limits.Duration, cfg.Loop.IncompleteOK
+	r.report.MaxDuration, r.ends.incompleteOK, r.ends.elsewhere = cfg.Limits.Duration, cfg.Loop.IncompleteOK, cfg.Tasks.Lane.Bundle
 }
 
 // started is when the run began.
