@@ -86,6 +86,7 @@ var packages = map[string]struct {
 	"repo/worktree":    {[]string{"repo/files", "repo/gitconfig", "repo/gitdir", "repo/index", "repo/printable", "repo/store"}, "git in the sandbox, and what it shows of the work tree"},
 	"repo/objects":     {[]string{"repo/lines", "repo/remote", "repo/store", "repo/worktree"}, "objects from the work tree, the store or a server; merges trees"},
 	"repo/history":     {[]string{"repo/objects", "repo/remote", "repo/store", "repo/worktree"}, "what a branch has that its base lacks; knows no run"},
+	"repo/integrate":   {[]string{"ralph", "repo/inspection", "repo/lfs", "repo/objects", "repo/patch", "repo/printable", "repo/publish", "repo/store", "repo/worktree"}, "stories of others onto the branch, in the store; knows no list"},
 	"repo/patch":       {[]string{"repo/lines", "repo/store"}, "trees become a patch; pure"},
 	"repo/overlay":     {[]string{"repo/files", "repo/printable", "repo/store"}, "other versions of files in a work tree, for a while; uses no git"},
 	"repo/branchname":  {[]string{"repo/printable"}, "names of work branches; pure"},
@@ -95,7 +96,7 @@ var packages = map[string]struct {
 	"repo/signing":     {[]string{"repo/printable", "repo/remote", "repo/store"}, "commits that the forge makes and signs"},
 	"repo/watch":       {[]string{"ralph", "repo/printable", "repo/worktree"}, "whether a work tree changes; publishes nothing"},
 	"repo/repotest":    {[]string{"repo/worktree"}, "git for the tests of the git side; tests alone import it"},
-	"repo/bundle":      {[]string{"ralph", "repo/store"}, "commits in a file, for who has those below them"},
+	"repo/bundle":      {[]string{"ralph", "repo/printable", "repo/store"}, "commits in a file, for who has those below them"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
@@ -118,9 +119,10 @@ var packages = map[string]struct {
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
-		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
+		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
+	"run/integration": {[]string{"fanout", "lib/printable", "ralph", "repo/bundle", "repo/integrate", "repo/objects", "report/memory", "run/stories", "tasks"}, "what the owner of a list makes of what lanes hand over"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/lane":        {[]string{"actions/artifact", "fanout", "ralph", "repo/bundle", "repo/inspection", "repo/publish", "repo/store"}, "what a run hands over for another job to integrate: commits, their result, artifacts"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
@@ -156,7 +158,7 @@ var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/integrate, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},

@@ -130,7 +130,7 @@ func outputsList() string {
 // modesTable has the defaults that depend on the mode and on the place: those of mode
 // run in the action, and what differs from them.
 func modesTable() string {
-	modes := []string{config.ModeRun, config.ModePlan, config.ModeBuild, config.ModePrompt, config.ModeSupervise, config.ModeTasks, config.ModeSession}
+	modes := []string{config.ModeRun, config.ModePlan, config.ModeBuild, config.ModePrompt, config.ModeSupervise, config.ModeTasks, config.ModeSession, config.ModeIntegrate}
 	usual := config.Defaults(config.ModeRun, false)
 	var rows [][]string
 	for _, in := range config.Inputs() {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(syscall.SIGHUP) { // under nohup: what a test starts would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	testscript.Main(suite{m}, map[string]func(){"story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
+	testscript.Main(suite{m}, map[string]func(){"story": storyMain, "lanes": lanesMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
 }
 
 // suite is all tests, with the directory of the binary on PATH.

@@ -53,7 +53,8 @@ func outputs() map[string]func(string) bool {
 		"cost-usd": orUnknown(decimal), "duration-seconds": decimal.MatchString, "branch": isBranch, "head-sha": sha.MatchString, "report-path": isPath, "lane-dir": isPath,
 		"pull-request-number": integer.MatchString, "pull-request-url": isURL, "pull-request-branch": isBranch, "pull-request-head-sha": sha.MatchString,
 		"pull-request-commits-verified": isBool,
-		"pull-request-operation":        oneOf(ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed),
+		"next":                          isBool, "wave": integer.MatchString, "integrated": integer.MatchString, "returned": integer.MatchString,
+		"pull-request-operation": oneOf(ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed),
 	}
 }
 

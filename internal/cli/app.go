@@ -210,14 +210,17 @@ func helpCommand(ctx *kong.Context) string {
 func (c *commands) arm(a *app, args []string, short bool, given []string) (shortened bool) {
 	commands := map[string]*localFlags{
 		"run": &c.Run.localFlags, "plan": &c.Plan.localFlags, "build": &c.Build.localFlags, "prompt": &c.Prompt.localFlags, "supervise": &c.Supervise.localFlags,
-		"tasks": &c.Tasks.Run.localFlags, "session": &c.Session.localFlags, "doctor": &c.Doctor.localFlags,
+		"tasks": &c.Tasks.Run.localFlags, "session": &c.Session.localFlags, "doctor": &c.Doctor.localFlags, "integrate": &c.Tasks.Integrate.localFlags,
 	}
 	mode := "run" // the default command, whose flags need no name in front
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		mode = args[0]
 	}
-	if mode == "tasks" && (len(args) < 2 || args[1] != "run") {
+	if mode == "integrate" || mode == "tasks" && (len(args) < 2 || args[1] != "run" && args[1] != config.ModeIntegrate) {
 		return false
+	}
+	if mode == "tasks" && args[1] == config.ModeIntegrate {
+		mode = config.ModeIntegrate
 	}
 	local, loops := commands[mode]
 	if !loops || short && len(args) == 1 { // of ralph itself, the commands are listed

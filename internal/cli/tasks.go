@@ -9,11 +9,12 @@ import (
 
 // tasksCmd are the commands about a task list.
 type tasksCmd struct {
-	Init    tasksInitCmd    `cmd:"" help:"Make the folder of a task list."`
-	Run     tasksRunCmd     `cmd:"" help:"Work through a list: implement, review, fix, review again."`
-	Check   tasksCheckCmd   `cmd:"" help:"List every problem of a list, for CI and editors."`
-	Archive tasksArchiveCmd `cmd:"" help:"Archive a finished list with a summary, and start anew."`
-	Matrix  tasksMatrixCmd  `cmd:"" help:"Print the stories that are ready as a matrix of jobs."`
+	Init      tasksInitCmd      `cmd:"" help:"Make the folder of a task list."`
+	Run       tasksRunCmd       `cmd:"" help:"Work through a list: implement, review, fix, review again."`
+	Check     tasksCheckCmd     `cmd:"" help:"List every problem of a list, for CI and editors."`
+	Archive   tasksArchiveCmd   `cmd:"" help:"Archive a finished list with a summary, and start anew."`
+	Integrate tasksIntegrateCmd `cmd:"" help:"Put together what the lanes of a plan have made."`
+	Matrix    tasksMatrixCmd    `cmd:"" help:"Print the stories that are ready as a matrix of jobs."`
 }
 
 // tasksPlace is where a task list lies.

@@ -15,7 +15,7 @@ import (
 func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
-		{"mode", "task", `input mode: "task" is not allowed: give run, plan, build, prompt, supervise, tasks or session; did you mean tasks?`},
+		{"mode", "task", `input mode: "task" is not allowed: give run, plan, build, prompt, supervise, tasks, session or integrate; did you mean tasks?`},
 		{"agent", "cluade", `input agent: "cluade" is not allowed: give ` + orOf(catalog.Names()) + `; did you mean claude?`},
 		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give ` + orOf(catalog.Names()) + ``},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},

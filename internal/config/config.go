@@ -97,7 +97,7 @@ type Provider struct {
 	BaseURL  string // of its API; empty: its own
 	APIKey   secret.String
 	KeyProxy bool   // the key stays out of the sandbox, where that is possible
-	Pricing  string // a JSON table of prices that takes precedence over ours; empty: none
+	Pricing  string // a JSON table of prices that takes precedence over ours; empty: none; in mode integrate those of all lanes
 }
 
 // Output is how the agent's output is read, and how progress is printed.
@@ -230,6 +230,7 @@ type Tasks struct {
 	AcceptAtCap bool   // approvals at the cap are as good as others
 	ReviewAgent string // empty: Agent.Name
 	ReviewModel string // empty: Agent.Model when the agent is the same, else its own
+	Resolve     bool   // the agent resolves conflicts; else the story goes back
 }
 
 // Lane is a job that works on some stories of a list, and hands them over for another to

@@ -276,6 +276,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 	}
 	tasks, session := map[string]string{"mode": "tasks"}, map[string]string{"mode": "session"}
 	lane := map[string]string{"mode": "tasks", "stories": "US-1", "lane": "w1-L001-0123456789ab", "publish": "bundle"}
+	integrate := map[string]string{"mode": "integrate", "lanes": "."}
 	custom := map[string]string{"agent": "custom", "agent-command": "x", "response-filter": ".x"}
 	for _, in := range config.Inputs() {
 		base := map[string]string{}
@@ -286,7 +287,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			base["prompt"] = "go"
 		}
 		maps.Copy(base, map[string]map[string]string{
-			"ralph-dir": tasks, "stories": tasks, "publish": lane, "lane": lane, "lanes": lane, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
+			"ralph-dir": tasks, "stories": tasks, "publish": lane, "lane": lane, "lanes": lane, "on-conflict": integrate, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
 			"agent-prompt": custom, "agent-filters": custom,
 			"ultrawork": session, "ultrawork-prompt": session,
 			"task-dir": {"completion": "done-file"}, "max-restarts": {"completion": "done-file", "task-dir": "task"}, "scm-tasks": {"scm-command": "git"},

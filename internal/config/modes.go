@@ -14,10 +14,11 @@ const (
 	ModeSupervise = "supervise"
 	ModeTasks     = "tasks"
 	ModeSession   = "session"
+	ModeIntegrate = "integrate"
 )
 
 func modes() []string {
-	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession}
+	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession, ModeIntegrate}
 }
 
 // templated reports whether a mode's prompt is a template, with its files below Home.
@@ -27,7 +28,7 @@ func templated(mode string) bool {
 
 // ofTasks and ofSessions are the inputs that every other mode refuses.
 func ofTasks() []string {
-	return []string{"ralph-dir", "stories", "publish", "lane", "lanes", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model"}
+	return []string{"ralph-dir", "stories", "publish", "lane", "lanes", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model", "on-conflict"}
 }
 
 func ofSessions() []string { return []string{"ultrawork", "ultrawork-prompt"} }
@@ -43,7 +44,11 @@ func Refuses(mode, input string) bool {
 	case ModePrompt:
 		refused = []string{"prompt", "prompt-file"} // its word is the file
 	case ModeTasks:
-		refused = []string{"completion", "working-directory", "scm-tasks", "session", "task-dir", "max-restarts"}
+		refused = []string{"completion", "working-directory", "scm-tasks", "session", "task-dir", "max-restarts", "on-conflict"}
+	case ModeIntegrate: // the plan has the rest
+		refused = append(slices.DeleteFunc(ofTasks(), func(name string) bool {
+			return slices.Contains([]string{"ralph-dir", "lanes", "on-conflict", "skip-review", "review-cap", "review-cap-policy"}, name)
+		}), "completion", "working-directory", "scm-tasks", "session", "task-dir", "max-restarts", "prompt", "prompt-file")
 	case ModeSession:
 		refused = []string{"completion", "session", "task-dir", "max-restarts"}
 	}
@@ -52,7 +57,7 @@ func Refuses(mode, input string) bool {
 
 // ofAnother reports whether an input belongs to another mode alone.
 func ofAnother(mode, input string) bool {
-	return mode != ModeTasks && slices.Contains(ofTasks(), input) || mode != ModeSession && slices.Contains(ofSessions(), input)
+	return mode != ModeTasks && mode != ModeIntegrate && slices.Contains(ofTasks(), input) || mode != ModeSession && slices.Contains(ofSessions(), input)
 }
 
 // Defaults are the defaults of what the mode decides, by input: of a local
@@ -97,6 +102,9 @@ func Defaults(mode string, local bool) map[string]string {
 		if local {
 			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
 		}
+	case mode == ModeIntegrate:
+		maps.Copy(d, dialect)
+		maps.Copy(d, map[string]string{"completion": "tasks", "completion-rule": "false", "baseline": "true"})
 	case mode == ModeSession:
 		maps.Copy(d, map[string]string{"session": "resume", "include-iteration-count": "false", "on-agent-error": "continue"})
 		if local {

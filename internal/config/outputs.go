@@ -40,6 +40,10 @@ func Outputs() []ActionOutput {
 		{"pull-request-commits-verified", "`true` when the forge calls every commit of this run verified."},
 		{"checks", "With `wait-for-ci`: `passed`, `failed`, `pending` or `none`; else empty."},
 		{"lane-dir", "With `publish: bundle`: the directory with what the lane hands over, relative to the workspace; its name is the artifact's."},
+		{"next", "`mode: integrate`: `true` when another wave is worth starting; else empty, as the three that follow."},
+		{"wave", "The number of the wave that was integrated."},
+		{"integrated", "How many stories it brought onto the branch."},
+		{"returned", "How many stories were handed back."},
 		{"report-path", "The report as JSON, relative to the workspace."},
 	}
 }

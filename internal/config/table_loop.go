@@ -105,7 +105,7 @@ func tasksRows() []row {
 			Help: "With `publish: bundle`: the key of the lane, as the plan has it."},
 			func(l *loader, v value) { l.c.Tasks.Lane.Key = l.laneKey(v) }},
 		{Input{Name: "lanes", Kind: Path, NoFile: true, Placeholder: "DIR",
-			Help: "With `publish: bundle`: the directory with artifacts of the lane's earlier attempts, to go on from; locally the result is left there."},
+			Help: "With `publish: bundle`: the directory with artifacts of the lane's earlier attempts, to go on from; locally the result is left there. Mode `integrate`: the directory with the plan and with what all lanes handed over."},
 			func(l *loader, v value) { l.c.Tasks.Lane.Dir = l.lanes(v) }},
 		{Input{Name: "skip-review", Kind: Bool, Default: "false",
 			Help: "Mode `tasks`: no reviews; the agent says what is done."},
@@ -122,6 +122,9 @@ func tasksRows() []row {
 		{Input{Name: "review-model", Kind: Line, Max: 200, DefaultDoc: "`model`, or another agent's own", NoAction: true, Placeholder: "NAME",
 			Help: "Mode `tasks`: the model that reviews."},
 			func(l *loader, v value) { l.c.Tasks.ReviewModel = l.model(v) }},
+		{Input{Name: "on-conflict", Kind: Choice, Enum: []string{"return"}, Default: "return", Placeholder: "POLICY",
+			Help: "Mode `integrate`: a story that conflicts goes back to the list (`return`)."},
+			func(l *loader, v value) { l.c.Tasks.Resolve = l.choice(v) == "resolve" }},
 	}
 }
 

@@ -29,7 +29,7 @@ func (l *loader) validateTask(values map[string]value) {
 		// The command knows its task.
 	case l.o.Event && takesEvent(l.mode) && l.c.Trigger.Use != EventNever:
 		// The event is the task.
-	case l.mode == ModeTasks:
+	case l.mode == ModeTasks, l.mode == ModeIntegrate:
 		// prompt.md is the folder's.
 	case l.o.EventName != "" && takesEvent(l.mode):
 		l.report("prompt", "the event %s has no task text: set prompt or prompt-file", visible(l.o.EventName))

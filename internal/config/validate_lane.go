@@ -25,6 +25,8 @@ func (l *loader) lanes(v value) string {
 		return filepath.Join(l.o.Dir, name)
 	case l.o.Local && filepath.IsAbs(text):
 		return filepath.Clean(text)
+	case l.o.Local:
+		return filepath.Join(l.o.Dir, text)
 	}
 	l.refuse(v, "it is outside the workspace: give a folder relative to it")
 	return ""

@@ -39,8 +39,18 @@ func (l *loader) validateTasks(values map[string]value) {
 	switch v := values["completion"]; {
 	case l.mode == ModeTasks && !byList && v.given() && !l.refused(v):
 		l.report(v.where, "in mode tasks the task list says when the work is done: leave it out")
-	case l.mode != ModeTasks && byList:
+	case l.mode != ModeTasks && l.mode != ModeIntegrate && byList:
 		l.report(v.where, "tasks belongs to mode tasks")
+	}
+	if l.mode == ModeIntegrate {
+		l.idle(values, "it has no effect in mode integrate: the plan and the lanes have decided it", "stories", "publish", "lane", "review-agent", "review-model")
+		if l.c.Tasks.Lane.Dir == "" && !l.refused(values["lanes"]) {
+			l.report("lanes", "mode integrate needs the directory with the plan and with what the lanes handed over")
+		}
+		if l.c.Git.Commit != CommitEach {
+			l.report(values["commit"].where, "mode integrate makes one commit for each story: leave it out")
+		}
+		return
 	}
 	if l.mode == ModeTasks {
 		if dir := values["working-directory"]; l.c.Git.WorkingDirectory != "." && l.c.Git.WorkingDirectory != "" {
@@ -50,6 +60,7 @@ func (l *loader) validateTasks(values map[string]value) {
 			l.report(values["scm-tasks"].where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
 		}
 		l.validateLane(values)
+		l.idle(values, "it has no effect here: it belongs to mode integrate", "on-conflict")
 		if l.c.Tasks.SkipReview {
 			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-agent", "review-model")
 		}

@@ -78,8 +78,8 @@ func (l *loader) validateCommits(values map[string]value) {
 			l.report(squash.where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.where)
 		}
 	}
-	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && l.mode == ModeTasks {
-		l.warn(use.where, "it has no effect in mode tasks: the task list is the task")
+	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && (l.mode == ModeTasks || l.mode == ModeIntegrate) {
+		l.warn(use.where, "it has no effect in mode "+l.mode+": the task list is the task")
 	}
 	if ask := values["ask-commit-message"]; l.c.Git.AskMessage && l.c.Git.Message != "" {
 		l.warn(ask.where, "it has no effect: "+values["commit-message"].where+" is the message")

@@ -90,6 +90,9 @@ func (r *Refusal) Unwrap() error { return r.Err }
 // red is known. It spends no money.
 func (l *Loop) Baseline(ctx context.Context) []Verdict { return l.check(ctx, 0, nil) }
 
+// Check runs the guardrails on what an integration has put together; n counts its checks.
+func (l *Loop) Check(ctx context.Context, n int) []Verdict { return l.check(ctx, n, nil) }
+
 // Run loops until an outcome and returns what the loop knows of the report:
 // outcome, reason, times and iterations. baseline is what Baseline returned;
 // nil when it was not asked. When ctx ends, the running turn is ended, the

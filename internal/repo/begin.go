@@ -211,7 +211,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	switch {
 	case base == "" && r.branch.Remote == nil:
 		// A local run that goes on with its work branch needs none.
-		r.branch.BaseTip, err = r.likelyBase(ctx)
+		r.branch.BaseTip, err = r.tree.LikelyBase(ctx)
 		return checkedOut, err
 	case base == "":
 		return "", errors.New("no branch is checked out and the repository's default branch is not known: name the base branch (input base)")
@@ -236,37 +236,10 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 		r.branch.BaseTip = r.base
 		return checkedOut, nil
 	}
-	if r.branch.BaseTip, err = r.localBase(ctx, base); err != nil || !r.branch.BaseTip.IsZero() || r.opt.Base == "" {
+	if r.branch.BaseTip, err = r.tree.Base(ctx, base); err != nil || !r.branch.BaseTip.IsZero() || r.opt.Base == "" {
 		return checkedOut, err
 	}
 	return "", fmt.Errorf("the base branch %q does not exist here", base)
-}
-
-// localBase returns a base branch as the workspace knows it, or zero.
-func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error) {
-	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
-		if h, err := r.tree.Ref(ctx, ref+base); err != nil || !h.IsZero() {
-			return h, err
-		}
-	}
-	return plumbing.ZeroHash, nil
-}
-
-// likelyBase guesses where the branch that is checked out began; zero when there
-// is nothing to go by.
-func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
-	if h, err := r.tree.Ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
-		return h, err
-	}
-	for _, name := range []string{"main", "master"} {
-		if name == r.opt.Branch {
-			continue
-		}
-		if h, err := r.localBase(ctx, name); err != nil || !h.IsZero() {
-			return h, err
-		}
-	}
-	return plumbing.ZeroHash, nil
 }
 
 // noteDirt stages the tree as it is before the agent starts and remembers what

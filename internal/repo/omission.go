@@ -41,9 +41,9 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 			return cache != ""
 		}},
 		{&inspection.Omission{Reason: "made by a guardrail, and no turn of the agent changed it; it is published once the agent does, or when a person commits it", Aside: true}, r.leftByGuardrail},
-		{&inspection.Omission{Reason: "a repository inside the work tree, which a commit would only point to; remove its .git directory to publish its files"}, func(ch store.Change) bool { return ch.New.IsGitlink() && !ch.Old.IsGitlink() }},
-		{&inspection.Omission{Reason: "the name holds control characters"}, func(ch store.Change) bool { return ch.New != (store.Entry{}) && hasControl(ch.Path) }},
-		{&inspection.Omission{Reason: "git hosts refuse the name, which another system reads as git's own"}, func(ch store.Change) bool { return ch.New != (store.Entry{}) && refusedName(ch) }},
+		{&inspection.Omission{Reason: inspection.Nested}, func(ch store.Change) bool { return inspection.Unfit(ch) == inspection.Nested }},
+		{&inspection.Omission{Reason: inspection.ControlName}, func(ch store.Change) bool { return inspection.Unfit(ch) == inspection.ControlName }},
+		{&inspection.Omission{Reason: inspection.GitName}, func(ch store.Change) bool { return inspection.Unfit(ch) == inspection.GitName }},
 		{&inspection.Omission{Reason: "its content is no file but another object of git's, which git never makes"}, func(ch store.Change) bool {
 			return ch.New.IsBlob() && r.store.Has(ch.New.Hash) && !r.store.IsBlob(ch.New.Hash)
 		}},
@@ -143,22 +143,6 @@ func (r *Repo) noteCredentials(s *snapshot) {
 func isCredentials(p string) bool {
 	ok, err := path.Match(worktree.CredentialFiles, path.Base(p))
 	return ok && err == nil
-}
-
-func hasControl(s string) bool {
-	return strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 })
-}
-
-// refusedName reports whether fsck on the receiving side would refuse a push with
-// this path: a part that HFS+ or NTFS take for .git, or a .gitmodules that is a
-// link (git's verify_path and fsck, CVE-2014-9390, CVE-2018-11235).
-func refusedName(ch store.Change) bool {
-	for part := range strings.SplitSeq(ch.Path, "/") {
-		if store.IsGitName(part) {
-			return true
-		}
-	}
-	return ch.New.Mode == filemode.Symlink && strings.EqualFold(ch.Path, ".gitmodules")
 }
 
 // oversized finds the changes whose blob the workspace left out of its pack for

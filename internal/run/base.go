@@ -91,7 +91,7 @@ func (p *plan) configFiles() []string {
 // the work tree, where a run goes on from commits that nobody has merged: what is
 // checked out there tells the agent what to start, and whom to believe.
 func (b *branch) overlayBase(ctx context.Context) error {
-	if b.repo == nil || b.local() || b.isolation == config.IsolationOff {
+	if b.repo == nil || b.integrates() || b.local() || b.isolation == config.IsolationOff {
 		return nil
 	}
 	whose, paths := b.notFromHere()

@@ -137,7 +137,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	}
 	if b.Before.Left != nil {
 		b.goOn(&o)
-	} else if step := b.step(); step != "" && !b.cfg.Tasks.Lane.Bundle { // what a lane has not handed over, the next attempt does
+	} else if step := b.step(); step != "" && !b.integrates() && !b.cfg.Tasks.Lane.Bundle { // what a lane has not handed over, the next attempt does
 		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
 		o.Record.Note = b.left.json
 	}
@@ -328,7 +328,7 @@ func (p *plan) runFiles() []string {
 			paths = append(paths, filepath.Join(top, filepath.FromSlash(p.cfg.Prompt.Home), logsFolder, name))
 		}
 	}
-	if p.cfg.Mode == config.ModeTasks {
+	if p.cfg.Mode == config.ModeTasks || p.integrates() {
 		paths = append(paths, filepath.Join(top, tasks.MarkerName))
 	}
 	// The marks, messages and runs in a task folder; what else lies there is work.
@@ -364,6 +364,8 @@ func (p *plan) branch() string {
 		return p.cfg.Git.Branch
 	case p.decision.Branch != "":
 		return p.decision.Branch
+	case p.wave != nil:
+		return p.wave.Part.Branch
 	case p.stories != nil && p.stories.Branch() != "":
 		return p.stories.Branch()
 	case p.stories != nil:

@@ -128,7 +128,7 @@ func (r *Record) outputs() []output {
 	if r.written {
 		path = r.files.Path(reportName)
 	}
-	return []output{
+	list := []output{
 		{"status", string(run.Outcome)},
 		{"completed", strconv.FormatBool(run.Outcome == ralph.Completed)},
 		{"iterations", strconv.Itoa(run.Rounds())},
@@ -148,4 +148,19 @@ func (r *Record) outputs() []output {
 		{"lane-dir", p.Lane.Dir},
 		{"report-path", path},
 	}
+	w, in, back := run.Wave, 0, 0
+	if w == nil {
+		w = &ralph.Wave{}
+	}
+	for _, s := range w.Stories {
+		switch s.Fate {
+		case ralph.FateIn:
+			in++
+		case ralph.FateReturned:
+			back++
+		}
+	}
+	waves := run.Wave != nil
+	return append(list, output{"next", only(waves, strconv.FormatBool(w.Next))}, output{"wave", only(waves, strconv.Itoa(w.Number))},
+		output{"integrated", only(waves, strconv.Itoa(in))}, output{"returned", only(waves, strconv.Itoa(back))})
 }

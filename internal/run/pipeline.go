@@ -85,7 +85,10 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("reviews", branch.checkReviews()) { // git has run in the sandbox, which told what is in force
 		return s.refuse()
 	}
-	agents, err := branch.checkAgent(s.before)
+	var agents agentSet
+	if !plan.integrates() {
+		agents, err = branch.checkAgent(s.before)
+	}
 	if s.over("agent", err) {
 		return s.refuse()
 	}
@@ -101,7 +104,11 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("baseline", err) {
 		return s.refuse()
 	}
-	work.loop(ctx, baseline)
+	if plan.integrates() {
+		work.integrate(ctx, baseline)
+	} else {
+		work.loop(ctx, baseline)
+	}
 	work.judged()
 	rec.doing("publishes")
 	work.publish(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/inspect"
+	"github.com/org/ralph-action/internal/run/integration"
 	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -28,8 +29,9 @@ type plan struct {
 	usualBase string             // the repository's default branch, if the event says it
 	inspect   *inspect.Inspector // of what is about to be published
 	prices    *prices
-	stories   *stories.List // nil without a task list
-	api       *forge.Client // of the workflow's repository; made when it is needed
+	stories   *stories.List     // nil without a task list
+	wave      *integration.Wave // what lanes handed over; nil: the run asks an agent
+	api       *forge.Client     // of the workflow's repository; made when it is needed
 }
 
 // makePlan decides what the run does, and whether it may.
@@ -50,6 +52,9 @@ func makePlan(ctx context.Context, in *Input, rec *Record, undo *cleanup) (*plan
 	}
 	p.checks = p.cfg.Checks.Guardrails
 	if p.Before.Left == nil {
+		if err := p.readWave(); err != nil {
+			return p, err
+		}
 		if err := p.readTaskList(); err != nil {
 			return p, err
 		}

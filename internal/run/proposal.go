@@ -317,7 +317,7 @@ func (w *work) draft() bool {
 	case config.DraftNever:
 		return false
 	}
-	return w.rec.report.Outcome != ralph.Completed || w.rec.report.Tasks.AutoApproved() > 0 && !w.cfg.Tasks.AcceptAtCap ||
+	return w.rec.report.Outcome != ralph.Completed || w.rec.partial() || w.rec.report.Tasks.AutoApproved() > 0 && !w.cfg.Tasks.AcceptAtCap ||
 		w.stories != nil && w.backlog.Doubtful()
 }
 

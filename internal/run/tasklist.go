@@ -18,7 +18,7 @@ import (
 // that of the run, its commands are guardrails, and neither is the agent's to
 // change later.
 func (p *plan) readTaskList() error {
-	if p.cfg.Mode != config.ModeTasks {
+	if p.cfg.Mode != config.ModeTasks && !p.integrates() {
 		return nil
 	}
 	list, err := stories.Read(p.Workspace, p.cfg.Tasks.RalphDir, p.cfg.Prompt.Text, tasks.Rules{ReviewCap: p.cfg.Tasks.ReviewCap, SkipReview: p.cfg.Tasks.SkipReview, Only: p.cfg.Tasks.Stories})

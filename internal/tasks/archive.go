@@ -43,11 +43,11 @@ func (f *Folder) Archive(o ArchiveOptions) (Archived, error) {
 	if err != nil {
 		return Archived{}, fmt.Errorf("%s cannot be summed up: %w", f.Path(TasksName), err)
 	}
-	label := slug(o.Label)
+	label := FileName(o.Label)
 	if label == "" && o.Label != "" {
 		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", Quote(o.Label))
 	}
-	path, names, err := f.archive(list, cmp.Or(label, slug(list.BranchName), "tasks"), o)
+	path, names, err := f.archive(list, cmp.Or(label, FileName(list.BranchName), "tasks"), o)
 	if err != nil {
 		return Archived{}, err
 	}

@@ -91,7 +91,7 @@ func (f *Folder) Read(name string) (string, error) {
 
 // NotesName is the file for the notes of a story that has a branch of its own, beside
 // progress.txt, to which every branch would append.
-func NotesName(story string) string { return strings.Replace(NotesPattern, "*", slug(story), 1) }
+func NotesName(story string) string { return strings.Replace(NotesPattern, "*", FileName(story), 1) }
 
 // Write puts a whole file in the place of whatever has its name, and makes the
 // directory again when it is gone or something else has its name.
@@ -266,8 +266,8 @@ func ancestors(path string) func(yield func(string) bool) {
 	}
 }
 
-// slug is text as part of a file name: letters, digits, dots, _ and -.
-func slug(s string) string {
+// FileName is text as part of a file name: letters, digits, dots, _ and -.
+func FileName(s string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 128 && (r == '_' || r == '.' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z') {
 			return r

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/tasks/document"
@@ -41,21 +42,33 @@ func (l *List) Reopen(r Rules, feedback string) *List {
 			last = i
 		}
 	}
-	again, err := Read(l.Bytes())
-	if err != nil || last < 0 {
+	if last < 0 {
 		return l
 	}
 	if l.Stories[last].AutoApproved() {
 		feedback += "\n\n" + l.Stories[last].ReviewFeedback
 	}
-	story := &again.stories.Items[last].Value
+	if r.SkipReview {
+		return l.Return(l.Stories[last].ID, Open, "")
+	}
+	return l.Return(l.Stories[last].ID, ChangesRequested, feedback)
+}
+
+// Return is the list with a story given back in some state, with all its reviews to come.
+func (l *List) Return(id string, status Status, feedback string) *List {
+	again, err := Read(l.Bytes())
+	i := slices.IndexFunc(l.Stories, func(s Story) bool { return s.ID == id })
+	if err != nil || i < 0 {
+		return l
+	}
+	story := &again.stories.Items[i].Value
 	for _, field := range stateFields() {
 		story.Set(field, initial(field))
 	}
-	if !r.SkipReview {
-		story.Set(fieldStatus, document.Node{Kind: document.Text, Raw: document.Quoted(string(ChangesRequested))})
-		story.Set(fieldFeedback, document.Node{Kind: document.Text, Raw: document.Quoted(feedback)})
+	if status != Open {
+		story.Set(fieldStatus, document.Node{Kind: document.Text, Raw: document.Quoted(string(status))})
 	}
+	story.Set(fieldFeedback, document.Node{Kind: document.Text, Raw: document.Quoted(feedback)})
 	if again, err = Read(again.Bytes()); err != nil {
 		return l
 	}

@@ -130,3 +130,26 @@ func (o *Objects) countable(e store.Entry) ([]byte, bool) {
 	}
 	return o.Store.Text(e.Hash, maxTextBytes)
 }
+
+// Conflicts are the paths at which Merge would fail because both sides changed them
+// differently, sorted.
+func (o *Objects) Conflicts(ctx context.Context, base, ours, theirs plumbing.Hash) ([]string, error) {
+	changes, err := o.Store.Diff(base, ours, nil)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, c := range changes {
+		there, err := o.Store.Lookup(theirs, c.Path)
+		if err != nil {
+			return nil, err
+		}
+		if there == c.Old || there == c.New {
+			continue
+		}
+		if _, ok := o.mergeFile(ctx, c.Old, c.New, there); !ok {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths, nil
+}

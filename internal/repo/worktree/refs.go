@@ -174,3 +174,29 @@ func (t *Tree) RebaseHead() plumbing.Hash {
 	}
 	return plumbing.ZeroHash
 }
+
+// Base returns a base branch as the workspace knows it, or zero.
+func (t *Tree) Base(ctx context.Context, base string) (plumbing.Hash, error) {
+	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
+		if h, err := t.Ref(ctx, ref+base); err != nil || !h.IsZero() {
+			return h, err
+		}
+	}
+	return plumbing.ZeroHash, nil
+}
+
+// LikelyBase guesses where the work branch began; zero when there is nothing to go by.
+func (t *Tree) LikelyBase(ctx context.Context) (plumbing.Hash, error) {
+	if h, err := t.Ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
+		return h, err
+	}
+	for _, name := range []string{"main", "master"} {
+		if name == t.Branch {
+			continue
+		}
+		if h, err := t.Base(ctx, name); err != nil || !h.IsZero() {
+			return h, err
+		}
+	}
+	return plumbing.ZeroHash, nil
+}

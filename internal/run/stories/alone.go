@@ -70,7 +70,7 @@ func (b *Backlog) moveNotes(now string) error {
 	if now == b.progress {
 		return nil
 	}
-	if more := added(b.progress, now); more != "" {
+	if more := Added(b.progress, now); more != "" {
 		name := tasks.NotesName(b.rules.Only[0])
 		notes, err := b.folder.Read(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -96,8 +96,8 @@ func (b *Backlog) readProgress() {
 	}
 }
 
-// added are the lines that a text has and an earlier one lacks, as lines.
-func added(was, now string) string {
+// Added are the lines that a text has and an earlier one lacks, as lines.
+func Added(was, now string) string {
 	old, lines := strings.Split(was, "\n"), strings.Split(now, "\n")
 	for len(old) > 0 && len(lines) > 0 && old[0] == lines[0] {
 		old, lines = old[1:], lines[1:]

@@ -14,8 +14,8 @@ func TestAdded(t *testing.T) {
 		{"a\n", "a\n", ""},
 		{"a\n", "", ""},
 	} {
-		if got := added(c.was, c.now); got != c.want {
-			t.Errorf("added(%q, %q) = %q, want %q", c.was, c.now, got, c.want)
+		if got := Added(c.was, c.now); got != c.want {
+			t.Errorf("Added(%q, %q) = %q, want %q", c.was, c.now, got, c.want)
 		}
 	}
 }

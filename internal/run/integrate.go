@@ -1,0 +1,210 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/inspect/content"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/integrate"
+	"github.com/org/ralph-action/internal/run/integration"
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+// maxReturned bounds the change that is kept of a story that was handed back, in bytes.
+const maxReturned = 1 << 20
+
+// integrates reports whether the run puts together what lanes have made, instead of asking an
+// agent.
+func (p *plan) integrates() bool { return p.cfg.Mode == config.ModeIntegrate }
+
+// readWave reads what the lanes handed over, before anything is spent.
+func (p *plan) readWave() error {
+	if !p.integrates() {
+		return nil
+	}
+	wave, err := integration.Read(p.cfg.Tasks.Lane.Dir, p.cfg.Git.Branch)
+	if err != nil {
+		return invalid(err)
+	}
+	if dir := p.cfg.Tasks.RalphDir; p.cfg.Sources["ralph-dir"] != "default" && dir != wave.Plan.Dir {
+		return invalid(fmt.Errorf("ralph-dir is %s, and the plan is about %s: leave it out, or plan again", dir, wave.Plan.Dir))
+	}
+	p.wave = wave
+	p.cfg.Tasks.RalphDir, p.cfg.Loop.MaxIterations = wave.Plan.Dir, 0
+	p.rec.configured(p.cfg)
+	p.rec.report.Agent, p.rec.report.Model = "", "" // nobody asks one
+	for _, n := range wave.Notes {
+		p.rec.warn(n)
+	}
+	return nil
+}
+
+// integration is a wave that is being put onto the branch.
+type integrating struct {
+	*work
+	owner    *integration.Owner
+	tree     integrate.Workspace
+	waves    []ralph.WaveStory
+	baseline map[string]bool // whether a guardrail passed before the first story
+	checked  int             // commits on which guardrails ran
+}
+
+// integrate puts what the lanes handed over onto the branch, in place of the loop.
+func (w *work) integrate(ctx context.Context, baseline []ralph.Verdict) {
+	in := &integrating{work: w, tree: integrate.Workspace{Branch: w.repo.Line()}, baseline: map[string]bool{}}
+	for _, v := range baseline {
+		in.baseline[v.Command] = v.Passed
+		if !v.Passed {
+			w.rec.tell(fmt.Sprintf("%s fails before the first story: it judges none of them.", v.Command))
+		}
+	}
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if until := loopEnd(w.cfg.Limits, w.rec.started()); !until.IsZero() {
+		bounded, cancel = context.WithDeadline(ctx, until)
+	}
+	defer cancel()
+	err := in.run(bounded)
+	r := &w.rec.report
+	r.Outcome, r.Reason = ralph.Completed, ""
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, errHalted):
+		r.Outcome, r.Reason = ralph.Interrupted, "the integration was stopped; run again, it goes on"
+	case bounded.Err() != nil:
+		r.Outcome, r.Reason = ralph.Deadline, "the time of the run (max-duration) was used up"
+	default:
+		r.Outcome, r.Reason = ralph.GitFailed, err.Error()
+		w.rec.out.Warn(err.Error())
+	}
+	in.report(context.WithoutCancel(ctx))
+}
+
+// run takes the stories over and integrates them.
+func (in *integrating) run(ctx context.Context) error {
+	line := in.repo.Line()
+	in.owner = &integration.Owner{
+		Dir: in.repo.Prefix() + in.wave.Plan.Dir, Run: in.runID(), Judge: in.judge, Keep: in.keep, Told: in.told,
+		Rules: tasks.Rules{ReviewCap: in.cfg.Tasks.ReviewCap, SkipReview: in.cfg.Tasks.SkipReview},
+	}
+	stories, err := in.owner.Stories(ctx, in.wave, line.Objects, in.start.Messages)
+	if err != nil {
+		return err
+	}
+	if len(stories) == 0 {
+		return nil
+	}
+	if err := in.tree.Untouched(ctx); err != nil {
+		return err
+	}
+	committer := in.committer(ctx)
+	return integrate.Run(ctx, integrate.Options{
+		Branch: line, Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
+		Inspect: in.inspect.Look, Owner: in.owner, MaxPatchBytes: maxReturned,
+		Cache: content.NewCache().Of,
+	}, stories)
+}
+
+// judge runs the guardrails on a commit, after the setup commands: a story can change what
+// they install. What failed before the first story is nobody's fault.
+func (in *integrating) judge(ctx context.Context, commit string) (red string, err error) {
+	if len(in.checks) == 0 {
+		return "", nil
+	}
+	if err := in.tree.TryOut(ctx, commit); err != nil {
+		return "", err
+	}
+	if err := in.runSetup(ctx); err != nil {
+		return "", err
+	}
+	in.checked++
+	verdicts := (&ralph.Loop{Guardrails: in.guardrails(), Jobs: in.jobs(), Emit: in.emit, Stop: in.Stop.Halt}).Check(ctx, in.checked)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case len(verdicts) < len(in.checks):
+		return "", errHalted
+	}
+	var b strings.Builder
+	for _, v := range verdicts {
+		passed, known := in.baseline[v.Command]
+		if !v.Passed && (passed || !known) {
+			fmt.Fprintf(&b, "%s\n", strings.TrimSpace(v.Message))
+		}
+	}
+	return in.rec.masked(b.String()), nil
+}
+
+// keep publishes all up to a commit.
+func (in *integrating) keep(ctx context.Context, commit string) error {
+	if err := in.tree.TryOut(ctx, commit); err != nil {
+		return err
+	}
+	c, err := in.repo.Advance(ctx, commit)
+	if err != nil || !c.Pushing {
+		return err
+	}
+	if c = in.loopWorkspace(in.live.Pushed).PushCheckpoint(ctx, c); c.PushError != "" {
+		in.rec.out.Say("The push is tried again: " + c.PushError)
+	}
+	return nil
+}
+
+// told shows what became of a story.
+func (in *integrating) told(s ralph.WaveStory, r integrate.Result) {
+	s.ID, s.Title, s.Why = in.rec.masked(s.ID), in.rec.masked(s.Title), in.rec.masked(s.Why)
+	in.waves = append(in.waves, s)
+	text := fmt.Sprintf("%s (%s): %s", tasks.Visible(s.ID), s.Lane, s.Fate)
+	if s.Why != "" {
+		text += ": " + s.Why
+	}
+	switch s.Fate {
+	case ralph.FateRefused, ralph.FateMissing:
+		in.rec.out.Warn(text)
+	default:
+		in.rec.out.Say(text)
+	}
+}
+
+// report tells what the wave came to.
+func (in *integrating) report(ctx context.Context) {
+	r := &in.rec.report
+	if err := in.tree.Reset(ctx); err != nil {
+		in.rec.out.Warn(err.Error())
+	}
+	if found, err := in.repo.InspectAll(ctx); err != nil {
+		in.rec.note("What is on the branch could not be inspected as a whole: " + in.rec.masked(err.Error()))
+	} else if r.Findings = found; ralph.Blocking(found) != "" {
+		in.withhold(ralph.Blocking(found))
+	}
+	in.backlog.Reread()
+	r.Tasks = in.backlog.Report()
+	left := 0
+	for _, s := range r.Tasks.Stories {
+		if !s.Done && !in.wave.Elsewhere(s.ID) {
+			left++
+		}
+	}
+	r.Wave = in.wave.Report(in.waves, left)
+	if r.Outcome == ralph.Completed {
+		r.Reason = r.Wave.Why
+	}
+}
+
+// partial reports whether the branch lacks stories that are still to come.
+func (r *Record) partial() bool {
+	if r.report.Wave == nil {
+		return false
+	}
+	for _, s := range r.report.Tasks.Stories {
+		if !s.Done {
+			return true
+		}
+	}
+	return false
+}
