@@ -39,6 +39,7 @@ func TestSetOutput(t *testing.T) {
 		{"head-sha", strings.Repeat("a1", 20)}, {"pull-request-number", ""}, {"pull-request-url", "https://forge.example:3000/o/r.x/pull/7"},
 		{"pull-request-operation", "none"}, {"report-path", ".ralph/report.json"}, {"lane-dir", ".ralph/lane/ralph-lane-w1-L007-3f9a21bc0d44-1-3"}, {"report-path", "/github/workspace/my app/.ralph/report.json"},
 		{"status", "skipped"}, {"checks", "passed"}, {"pull-request-branch", "ralph/x"}, {"pull-request-head-sha", strings.Repeat("0", 40)}, {"pull-request-commits-verified", "true"},
+		{"next", "true"}, {"wave", "3"}, {"integrated", "12"}, {"returned", "0"},
 	}
 	named := make(map[string]bool)
 	for _, e := range want {
