@@ -6,6 +6,7 @@ package artifact
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -126,11 +127,14 @@ func (s *Service) upload(ctx context.Context, name string, f *os.File) error {
 	var made struct {
 		OK  bool   `json:"ok"`
 		URL string `json:"signed_upload_url"`
+		// Camel is the other name that the JSON of Protocol Buffers allows: Gitea, Forgejo
+		// and act write it.
+		Camel string `json:"signedUploadUrl"`
 	}
 	if err := s.call(ctx, "CreateArtifact", map[string]any{"name": name, "version": 4}, &made); err != nil {
 		return err
 	}
-	target, err := url.Parse(made.URL)
+	target, err := url.Parse(cmp.Or(made.URL, made.Camel))
 	if err != nil || !made.OK || target.Host == "" {
 		return errors.New("the service made it, and said no address to send it to")
 	}

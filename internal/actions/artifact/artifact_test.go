@@ -52,8 +52,11 @@ func TestUpload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Upload(t.Context(), "ralph-lane-1", dir); err != nil {
-		t.Fatal(err)
+	for name, camel := range map[string]bool{"ralph-lane-1": false, "ralph-lane-2": true} {
+		server.Camel = camel
+		if err := s.Upload(t.Context(), name, dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, want := range files {
 		if got, err := os.ReadFile(filepath.Join(kept, "ralph-lane-1", name)); err != nil || !bytes.Equal(got, want) {

@@ -32,6 +32,8 @@ type Server struct {
 	// Fault, unless it is nil, answers a request in the service's place if it returns a
 	// status. A step is CreateArtifact, block, blocklist or FinalizeArtifact. It counts from 1.
 	Fault func(step string, count int) (status int)
+	// Camel says names of fields as Gitea's service does.
+	Camel bool
 
 	dir string
 	mu  sync.Mutex
@@ -131,7 +133,7 @@ func (s *Server) call(r *http.Request, method string, body []byte) (any, error) 
 		return nil, fmt.Errorf("version %d", in.Version)
 	case method == "CreateArtifact":
 		s.all[in.Name] = &artifact{blocks: map[string][]byte{}}
-		return map[string]any{"ok": true, "signed_upload_url": s.URL + "/store/" + url.PathEscape(in.Name) + "?sig=secret%2Bsignature"}, nil
+		return map[string]any{"ok": true, map[bool]string{false: "signed_upload_url", true: "signedUploadUrl"}[s.Camel]: s.URL + "/store/" + url.PathEscape(in.Name) + "?sig=secret%2Bsignature"}, nil
 	case method != "FinalizeArtifact" || a == nil || a.done:
 		return nil, fmt.Errorf("%s of %q", method, in.Name)
 	}

@@ -42,7 +42,9 @@ async function main () {
     const { signedUrl } = await ask('GetSignedArtifactURL', { name })
     const answer = await fetch(signedUrl)
     if (!answer.ok) throw new Error(`${name}: ${answer.status}`)
-    unzip(Buffer.from(await answer.arrayBuffer()), pattern ? path.join(process.env.INPUT_PATH, name) : process.env.INPUT_PATH)
+    const data = Buffer.from(await answer.arrayBuffer())
+    if (data.length === 0) continue // whose upload did not come to its end: GitHub does not list it
+    unzip(data, pattern ? path.join(process.env.INPUT_PATH, name) : process.env.INPUT_PATH)
   }
   console.log(`${found.length} artifacts: ${found.join(', ')}`)
 }
