@@ -331,6 +331,9 @@ func (p *plan) runFiles() []string {
 	if p.cfg.Mode == config.ModeTasks || p.integrates() {
 		paths = append(paths, filepath.Join(top, tasks.MarkerName))
 	}
+	if dir := p.cfg.Tasks.Lane.Dir; dir != "" {
+		paths = append(paths, dir)
+	}
 	// The marks, messages and runs in a task folder; what else lies there is work.
 	if folder := p.taskPath(); folder != "" {
 		paths = append(paths, filepath.Join(filepath.Dir(folder), taskdir.ProjectBus))

@@ -49,7 +49,20 @@ func (b *branch) openLane(ctx context.Context) error {
 		}
 		b.rec.warn("The lane uploads nothing: " + why + ". Upload the directory that the output lane-dir names.")
 	}
-	b.lane = lane.New(o, nil)
+	earlier, notes, err := lane.Earlier(ctx, b.cfg.Tasks.Lane.Dir, o)
+	for _, n := range notes {
+		b.rec.tell(b.rec.masked(n))
+	}
+	if err != nil {
+		return invalid(fmt.Errorf("go on from lanes: %w", err))
+	}
+	if b.lane = lane.New(o, earlier); earlier != nil {
+		done, of := b.lane.Count()
+		b.rec.tell(fmt.Sprintf("The lane goes on from its result %d: %d of %d stories are done.", earlier.Sequence, done, of))
+	}
+	if most := b.cfg.Limits.Cost; most > 0 && b.lane.Spent() >= most {
+		return &endError{ralph.OverBudget, fmt.Errorf("earlier attempts of the lane cost %s of %s (max-cost-usd)", b.lane.Spent(), most)}
+	}
 	return nil
 }
 

@@ -37,6 +37,47 @@ func (b *Branch) Bundle(w io.Writer, base, tip, name string) error {
 	return bundle.Write(w, b.Store, plumbing.NewHash(base), plumbing.NewHash(tip), name)
 }
 
+// Unbundle brings the commits of a bundle into the store.
+func (b *Branch) Unbundle(f io.Reader, want bundle.Want) error { return bundle.Read(f, b.Store, want) }
+
+// Judge says why the commits up to a tip, on top of a base, are not what this run could have
+// made: they are not whole, or hold what may not be published.
+func (b *Branch) Judge(ctx context.Context, tip, base string) error {
+	below := plumbing.NewHash(base)
+	have := func(h plumbing.Hash) bool { return h == below }
+	at, err := b.Store.Commit(below)
+	if err != nil {
+		return err
+	}
+	for c, err := range b.Store.Since(plumbing.NewHash(tip), have) {
+		if err != nil {
+			return err
+		}
+		if !b.Store.Whole(c.TreeHash) {
+			return fmt.Errorf("the commit %.12s is not whole", c.Hash)
+		}
+		changes, err := b.Store.Diff(at.TreeHash, c.TreeHash, nil)
+		if err != nil {
+			return err
+		}
+		lacking := map[plumbing.Hash]bool{}
+		for _, ch := range changes {
+			if ch.New.IsBlob() && !b.Store.IsBlob(ch.New.Hash) {
+				lacking[ch.New.Hash] = false
+			}
+		}
+		if err := b.Store.Mark(at.TreeHash, lacking); err != nil {
+			return err
+		}
+		for h, there := range lacking {
+			if !there {
+				return fmt.Errorf("the commit %.12s lacks the file %.12s", c.Hash, h)
+			}
+		}
+	}
+	return b.inspectOutgoing(ctx, plumbing.NewHash(tip), have)
+}
+
 // StartAt has the branch begin at a commit that is in the store, on top of the one that is
 // checked out, once the run begins. The workspace gets what it lacks of it. What its branch
 // of this name held is kept under a reference that a note names.

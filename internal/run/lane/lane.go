@@ -59,6 +59,7 @@ type Lane struct {
 	books  map[string]*book
 	at     string     // the commit of the last story that is done, or the base
 	cost   ralph.Cost // of the iterations that are over
+	hand   ralph.Cost // of the one at hand, once it is looked at
 	story  string     // that the iteration at hand is for
 
 	sent   int   // sequence of the last result that arrived
@@ -68,6 +69,7 @@ type Lane struct {
 // book is what the result does not say of a story.
 type book struct {
 	cost       ralph.Cost
+	iterations int             // that are over
 	said       ralph.Iteration // the last one that worked on it
 	transcript hash.Hash
 }
@@ -86,7 +88,7 @@ func New(o Options, earlier *fanout.Result) *Lane {
 		if done.Commit != "" {
 			l.at = done.Commit // they stand on each other, in this order
 		}
-		l.books[id] = &book{cost: amount(done.Cost), transcript: sha256.New()}
+		l.books[id] = &book{cost: amount(done.Cost), iterations: done.Iterations, transcript: sha256.New()}
 		_, _ = io.WriteString(l.books[id].transcript, done.Transcript)
 		l.result.Stories = append(l.result.Stories, done)
 	}
@@ -116,7 +118,7 @@ func (l *Lane) Event(e ralph.Event) {
 	}
 	done, b := l.done(l.story), l.books[l.story]
 	if e.Kind == ralph.EventIterationEnd && e.Record != nil {
-		l.cost = l.cost.Add(e.Record.Usage().Cost)
+		l.cost, l.hand = l.cost.Add(e.Record.Usage().Cost), ralph.Cost{}
 	}
 	if b == nil {
 		return
@@ -128,8 +130,8 @@ func (l *Lane) Event(e ralph.Event) {
 		}
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		b.cost = b.cost.Add(e.Record.Usage().Cost)
-		done.Iterations++
-		done.Ended = e.At.UTC()
+		b.iterations++
+		done.Iterations, done.Ended = b.iterations, e.At.UTC()
 		done.Cost = inFile(b.cost)
 	case e.Kind <= ralph.EventResult:
 		fmt.Fprintf(b.transcript, "%d %q %q\n", e.Kind, e.Tool, e.Text)
@@ -145,6 +147,7 @@ func (l *Lane) Took(ctx context.Context, it ralph.Iteration) bool {
 		l.o.Warn("What the lane hands over did not arrive, and is sent again with the next story: " + l.o.Mask(l.failed.Error()))
 		l.failed = nil
 	}
+	l.hand = it.Usage().Cost
 	l.look(it)
 	more := false
 	for _, story := range l.finished() {
@@ -174,6 +177,7 @@ func (l *Lane) look(it ralph.Iteration) {
 	if it.Step.Mode != ralph.StepReview {
 		b.said = it
 	}
+	done.Iterations = b.iterations + 1
 	done.Guardrails = nil
 	for _, v := range it.Verdicts {
 		done.Guardrails = append(done.Guardrails, fanout.Check{Command: l.o.Mask(v.Command), Passed: v.Passed})
@@ -230,6 +234,13 @@ func (l *Lane) End(ctx context.Context, outcome ralph.Outcome, reason, why strin
 	defer l.mu.Unlock()
 	l.look(ralph.Iteration{})
 	rest := ralph.Story{ID: l.story}
+	if d := l.done(l.story); d == nil || d.Commit != "" { // nobody works on one: what there is belongs to the next
+		for _, d := range slices.Backward(l.result.Stories) {
+			if d.Commit == "" {
+				rest.ID = d.ID
+			}
+		}
+	}
 	for _, s := range l.o.List() {
 		if done := l.done(s.ID); done != nil && done.Commit == "" && s.Done && done.Withheld == "" {
 			done.Withheld = l.o.Mask(why)
@@ -282,7 +293,7 @@ func (l *Lane) write(outcome ralph.Outcome, reason string) error {
 	before := l.name()
 	l.result.Sequence++
 	l.result.Outcome, l.result.Reason, l.result.Ended = string(outcome), reason, time.Now().UTC()
-	l.result.Cost = inFile(l.cost)
+	l.result.Cost = inFile(l.cost.Add(l.hand))
 	for i := range l.result.Stories {
 		if d := &l.result.Stories[i]; !d.Started.IsZero() {
 			d.Transcript = sum(l.books[d.ID].transcript)

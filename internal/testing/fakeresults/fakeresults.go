@@ -30,10 +30,13 @@ var Token = "eyJhbGciOiJub25lIn0." + base64.RawURLEncoding.EncodeToString([]byte
 type Server struct {
 	*httptest.Server
 	// Fault, unless it is nil, answers a request in the service's place if it returns a
-	// status. A step is CreateArtifact, block, blocklist or FinalizeArtifact. It counts from 1.
+	// status; below 0, the request takes effect and its answer is lost. A step is
+	// CreateArtifact, block, blocklist or FinalizeArtifact. It counts from 1.
 	Fault func(step string, count int) (status int)
 	// Camel says names of fields as Gitea's service does.
 	Camel bool
+	// After, unless it is nil, is called when a request has taken effect, before its answer.
+	After func(step string, count int)
 
 	dir string
 	mu  sync.Mutex
@@ -73,10 +76,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s.n[step]++
 	if s.Fault != nil {
-		if status := s.Fault(step, s.n[step]); status != 0 {
+		status := s.Fault(step, s.n[step])
+		if status > 0 {
 			w.WriteHeader(status)
 			return
 		}
+		if status < 0 {
+			defer panic(http.ErrAbortHandler)
+			w = httptest.NewRecorder()
+		}
+	}
+	if s.After != nil {
+		defer s.After(step, s.n[step])
 	}
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
