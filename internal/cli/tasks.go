@@ -15,6 +15,7 @@ type tasksCmd struct {
 	Archive   tasksArchiveCmd   `cmd:"" help:"Archive a finished list with a summary, and start anew."`
 	Integrate tasksIntegrateCmd `cmd:"" help:"Put together what the lanes of a plan have made."`
 	Matrix    tasksMatrixCmd    `cmd:"" help:"Print the stories that are ready as a matrix of jobs."`
+	Plan      tasksPlanCmd      `cmd:"" help:"Plan a wave of jobs that work on a list beside each other."`
 }
 
 // tasksPlace is where a task list lies.

@@ -20,7 +20,7 @@ func Schedule(sizes []int, deps [][]int, lanes int) (makespan, waves int) {
 			}
 		}
 		done, longest := map[int]bool{}, 0
-		for _, l := range newGraph(all).plan(lanes) {
+		for _, l := range newGraph(all).plan(lanes, 0) {
 			longest = max(longest, l.load)
 			for _, n := range l.tasks {
 				done[left[n]] = true

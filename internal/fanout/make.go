@@ -16,15 +16,12 @@ import (
 )
 
 const (
-	// DefaultLanes is how many jobs the smallest plan of GitHub runs at once
-	// (docs.github.com, "Actions limits").
-	DefaultLanes = 20
 	// partStories is how many commits the page of a pull request shows.
 	partStories = 250
 	// maxMatrix bounds the matrix in bytes: the outputs of a job may have 1 MB, counted
 	// as UTF-16.
 	maxMatrix = 480_000
-	maxParts  = 1000 // that are looked for
+	MaxParts  = 1000 // that are looked for
 	cent      = ralph.USD / 100
 )
 
@@ -153,7 +150,7 @@ type story struct {
 func newMaker(in Input) *maker {
 	m := &maker{Input: in, index: map[string]int{}}
 	last := 1
-	for n := 2; n <= maxParts; n++ {
+	for n := 2; n <= MaxParts; n++ {
 		if slices.ContainsFunc(in.Branches, func(at At) bool { return at.Branch == PartBranch(in.Base.List.BranchName, n) }) {
 			last = n
 		}
@@ -333,7 +330,11 @@ func (m *maker) schedule() []lane {
 		}
 	}
 	g := newGraph(all)
-	lanes := g.plan(m.Lanes)
+	waves := 0
+	if m.Waves > 0 {
+		waves = max(1, m.Waves-m.Wave+1)
+	}
+	lanes := g.plan(m.Lanes, waves)
 	in := make([]int, len(all))
 	for n, l := range lanes {
 		g.sort(l.tasks)

@@ -42,6 +42,19 @@ func (p *Plan) Matrix() (matrix []byte, jobs int) {
 	return matrix, len(all)
 }
 
+// Branches is the branches of the parts as a matrix, for the jobs that integrate.
+func (p *Plan) Branches() []byte {
+	all := []string{}
+	for i := range p.Parts {
+		all = append(all, p.Parts[i].Branch)
+	}
+	matrix, err := json.Marshal(map[string][]string{"branch": all})
+	if err != nil {
+		panic(err)
+	}
+	return matrix
+}
+
 // dollars is whole cents as an input has them.
 func dollars(m ralph.MicroUSD) string {
 	if m == 0 {

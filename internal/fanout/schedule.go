@@ -68,8 +68,9 @@ func newGraph(tasks []task) *graph {
 
 // plan is the lanes of the next wave, the longest first. Components of the graph larger
 // than so many fair lanes are cut; how many is what makes all waves to come take the
-// shortest time. If that makes no difference, they are not cut.
-func (g *graph) plan(lanes int) []lane {
+// shortest time, if there may be so many: 0 is any number. If that makes no difference,
+// they are not cut.
+func (g *graph) plan(lanes, waves int) []lane {
 	left := make([]bool, len(g.tasks))
 	for i := range left {
 		left[i] = true
@@ -77,7 +78,8 @@ func (g *graph) plan(lanes int) []lane {
 	var best []lane
 	shortest := 0
 	for _, fair := range []float64{0, 2, 1.5, 1.2, 1, 0.75, 0.5, 0.35, 0.25, 0.12, 0.06} {
-		if first, time := g.waves(slices.Clone(left), lanes, fair, shortest); best == nil || time < shortest {
+		first, count, time := g.waves(slices.Clone(left), lanes, fair, shortest)
+		if best == nil || time < shortest && (waves == 0 || count <= waves) {
 			best, shortest = first, time
 		}
 	}
@@ -89,11 +91,11 @@ func (g *graph) plan(lanes int) []lane {
 
 // waves is the first of the waves that do all that is left, and how long they take
 // together: not to the end if that is more than most, which is not 0.
-func (g *graph) waves(left []bool, lanes int, fair float64, most int) (first []lane, time int) {
-	for {
+func (g *graph) waves(left []bool, lanes int, fair float64, most int) (first []lane, count, time int) {
+	for ; ; count++ {
 		wave := g.wave(left, lanes, fair)
 		if len(wave) == 0 {
-			return first, time
+			return first, count, time
 		}
 		if first == nil {
 			first = wave
@@ -106,7 +108,7 @@ func (g *graph) waves(left []bool, lanes int, fair float64, most int) (first []l
 			}
 		}
 		if time += longest + waveCost; most > 0 && time >= most {
-			return first, time
+			return first, count, time
 		}
 	}
 }

@@ -9,14 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
-
-// maxJobs is how many jobs a matrix of GitHub Actions may have
-// (docs.github.com, "Running variations of jobs in a workflow").
-const maxJobs = 256
 
 // merge is the mode of a story that is done on a branch that conflicts with its base.
 const merge tasks.Mode = "merge"
@@ -34,8 +30,6 @@ type Branch struct {
 	Conflicts bool        // branch and base changed the same
 }
 
-var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-
 // Of is the stories that are ready now, one job and one branch each, as the "include"
 // of a matrix of GitHub Actions, on one line. look returns nil if a branch is missing or
 // merged. A story that is done on its branch waits for people, and is left out unless the
@@ -46,10 +40,10 @@ var plainID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 func Of(l *tasks.List, r tasks.Rules, look func(branch string) (*Branch, error)) (matrix []byte, jobs int, err error) {
 	all, open := []job{}, map[string]bool{}
 	var problems []error
-	names := branches(l)
+	names := Branches(l)
 	for _, s := range l.Ready(r) {
-		if !plainID.MatchString(s.ID) {
-			problems = append(problems, fmt.Errorf("story id %s cannot stand in a workflow: give letters, digits, dots, _ and - only", tasks.Quote(s.ID)))
+		if err := fanout.CheckID(s.ID); err != nil {
+			problems = append(problems, err)
 			continue
 		}
 		one := job{s.ID, names[s.ID], l.Mode(only(r, s.ID))}
@@ -60,7 +54,7 @@ func Of(l *tasks.List, r tasks.Rules, look func(branch string) (*Branch, error))
 		if err != nil {
 			return nil, 0, err
 		}
-		if open[s.ID] = there != nil || len(all) < maxJobs; there != nil && there.List != nil {
+		if open[s.ID] = there != nil || len(all) < fanout.MaxLanes; there != nil && there.List != nil {
 			one.Mode = there.List.Mode(only(r, s.ID))
 			if there.List.Done(only(r, s.ID)) && !there.Conflicts {
 				continue
@@ -68,7 +62,7 @@ func Of(l *tasks.List, r tasks.Rules, look func(branch string) (*Branch, error))
 				one.Mode = merge
 			}
 		}
-		if len(all) < maxJobs {
+		if len(all) < fanout.MaxLanes {
 			all = append(all, one)
 		}
 	}
@@ -87,9 +81,9 @@ func only(r tasks.Rules, id string) tasks.Rules {
 	return r
 }
 
-// branches names the branch of each story: beside the list's branch and not below it,
+// Branches names the branch of each story: beside the list's branch and not below it,
 // because git keeps no branch a/b where there is a branch a.
-func branches(l *tasks.List) map[string]string {
+func Branches(l *tasks.List) map[string]string {
 	names, used := map[string]string{}, map[string]bool{}
 	for i := range l.Stories {
 		id := l.Stories[i].ID

@@ -48,7 +48,7 @@ func (v *View) Close() {
 // Story is the branch of a story; nil if it is missing, or all in what is checked out.
 func (v *View) Story(name string) (*matrix.Branch, error) {
 	ref := "refs/remotes/origin/" + name
-	if there, err := v.open(ref); !there || err != nil {
+	if there, err := v.open(ref, "HEAD"); !there || err != nil {
 		return nil, err
 	}
 	var b matrix.Branch
@@ -60,15 +60,15 @@ func (v *View) Story(name string) (*matrix.Branch, error) {
 	return &b, err
 }
 
-// open reports whether there is a branch with commits that HEAD lacks.
-func (v *View) open(ref string) (bool, error) {
+// open reports whether there is a branch with commits that another one lacks.
+func (v *View) open(ref, base string) (bool, error) {
 	if v.git == nil {
 		return false, nil
 	}
 	if there, err := v.git.Yes("rev-parse", "--verify", "--quiet", ref); !there || err != nil {
 		return false, err
 	}
-	merged, err := v.git.Yes("merge-base", "--is-ancestor", ref, "HEAD")
+	merged, err := v.git.Yes("merge-base", "--is-ancestor", ref, base)
 	return !merged && err == nil, err
 }
 
