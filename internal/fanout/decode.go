@@ -20,6 +20,7 @@ const (
 
 	maxStories  = 10_000
 	maxProblems = 20
+	maxWhy      = 2_000
 	maxWord     = 200 // characters of an id, as in tasks.json, and of other names
 )
 
@@ -143,6 +144,7 @@ func DecodePlan(data []byte) (*Plan, error) {
 	p.add(!path.IsAbs(plan.Dir) && path.Clean(plan.Dir) == plan.Dir && word(plan.Dir) && plan.Dir != "." && plan.Dir != ".." && !strings.HasPrefix(plan.Dir, "../"), "dir %.60q is no folder of a project", plan.Dir)
 	p.add(len(plan.Parts) > 0, "it has no parts")
 	lanes, stories, branches := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	left := plan.Budget // 0: no lane has one
 	for _, part := range plan.Parts {
 		p.add(ralph.CheckBranch(part.Branch) == nil, "branch %.60q cannot be one", part.Branch)
 		p.add(!branches[part.Branch], "branch %.60q stands there twice", part.Branch)
@@ -154,14 +156,21 @@ func DecodePlan(data []byte) (*Plan, error) {
 			p.add(err == nil, "lane %.60q: give L and three digits", l.Name)
 			p.add(!lanes[l.Name], "lane %.60q stands there twice", l.Name)
 			p.add(len(l.Stories) > 0, "lane %.60q has no stories", l.Name)
-			p.add(l.Budget >= 0 && l.Budget <= maxCost, "lane %.60q has the budget %d", l.Name, l.Budget)
+			p.add(l.Estimate >= 0, "lane %.60q has the estimate %d", l.Name, l.Estimate)
+			p.add(l.Budget >= 0 && l.Budget <= left, "lane %.60q has the budget %d, and the wave no more than %d", l.Name, l.Budget, left)
+			left -= max(0, min(l.Budget, left))
 			lanes[l.Name] = true
 			for _, id := range l.Stories {
-				p.add(word(id), "lane %.60q has a story %.60q", l.Name, id)
+				p.add(len(id) <= maxWord && CheckID(id) == nil, "lane %.60q has a story %.60q", l.Name, id)
 				p.add(!stories[id], "story %.60q stands there twice", id)
 				stories[id] = true
 			}
 		}
+	}
+	for _, w := range plan.Later {
+		p.add(len(w.Story) <= maxWord && CheckID(w.Story) == nil && !stories[w.Story], "story %.60q waits, and stands there twice or is none", w.Story)
+		p.add(len(w.Why) <= maxWhy && !strings.ContainsFunc(w.Why, func(r rune) bool { return r < ' ' }), "story %.60q waits for more than one line", w.Story)
+		stories[w.Story] = true
 	}
 	p.add(len(lanes) <= MaxLanes, "it has %d lanes: %d are the most", len(lanes), MaxLanes)
 	if err := p.err(); err != nil {

@@ -430,7 +430,8 @@ func (m *maker) plan(lanes []lane) *Plan {
 			one.Lanes = append(one.Lanes, out)
 		}
 		if len(one.Lanes) > 0 || len(lanes) == 0 && n == 0 {
-			one.Digest = digest(m.parts[n].List)
+			sum := sha256.Sum256(m.parts[n].List.Bytes())
+			one.Digest = hex.EncodeToString(sum[:])
 			p.Parts = append(p.Parts, one)
 		}
 	}
@@ -440,11 +441,6 @@ func (m *maker) plan(lanes []lane) *Plan {
 		}
 	}
 	return p
-}
-
-func digest(l *tasks.List) string {
-	sum := sha256.Sum256(l.Bytes())
-	return hex.EncodeToString(sum[:])
 }
 
 // sort puts tasks into the order in which they are done: what they depend on first, then
