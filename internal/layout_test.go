@@ -69,6 +69,7 @@ var packages = map[string]struct {
 	"inspect/testintegrity": {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
 	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
+	"testing/lanes":         {[]string{"config", "fanout", "inspect", "inspect/content", "ralph", "repo/bundle", "repo/history", "repo/integrate", "repo/lfs", "repo/objects", "repo/publish", "repo/store", "run/integration", "tasks"}, "what lanes hand over, honest and not, for tests and measurements"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
 	"cli/manual":            {[]string{"ralph"}, "completion and man page, from the command line's own model"},
 	"cli/demo":              {[]string{"cli/demo/gitserver", "sandbox/proc"}, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
@@ -158,7 +159,7 @@ var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/integrate, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/integrate, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane, testing/lanes", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},

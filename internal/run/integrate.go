@@ -105,7 +105,7 @@ func (in *integrating) run(ctx context.Context) error {
 	committer := in.committer(ctx)
 	return integrate.Run(ctx, integrate.Options{
 		Branch: line, Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
-		Inspect: in.inspect.Look, Owner: in.owner, MaxPatchBytes: maxReturned,
+		Inspect: in.inspect.Look, Owner: in.owner, Landed: in.owner.Landed, MaxPatchBytes: maxReturned,
 		Cache: content.NewCache().Of,
 	}, stories)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
@@ -16,32 +17,57 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// prefetch brings the files that merges will read into the store, together: the workspace
-// has them, and each request is a program that is started.
-func (in *Integrator) prefetch(ctx context.Context, stories []Story) {
-	var old []store.Change
+// prefetch brings the files of the branch that merges will read into the store, together:
+// the workspace has them, and each request is a program that is started. What a story only
+// claims to be there is not asked for.
+func (in *Integrator) prefetch(ctx context.Context, stories []Story) error {
+	lacking := map[plumbing.Hash]bool{}
+	trees := map[plumbing.Hash]bool{}
+	want := func(e store.Entry) {
+		if e.IsBlob() && !in.o.Store.Has(e.Hash) {
+			lacking[e.Hash] = false
+		}
+	}
 	for _, s := range stories {
 		t, err := in.trees(s)
 		if err != nil {
-			continue
+			continue // its turn will say so
 		}
 		changes, err := in.o.Store.Diff(t.before, t.after, nil)
 		if err != nil {
 			continue
 		}
+		trees[t.before], trees[t.tip] = true, true
 		for _, ch := range changes {
-			there, err := in.o.Store.Lookup(t.tip, ch.Path)
-			if err == nil && there != ch.Old {
-				old = append(old, store.Change{Path: ch.Path, Old: there})
-			}
-			if ch.New.IsBlob() { // it may be the base's, moved
-				old = append(old, store.Change{Path: ch.Path, Old: ch.New})
+			want(ch.Old)
+			want(ch.New) // it may have been moved
+			if there, err := in.o.Store.Lookup(t.tip, ch.Path); err == nil {
+				want(there)
 			}
 		}
-		old = append(old, changes...)
 	}
-	in.o.ImportOld(ctx, old)
+	if len(lacking) == 0 {
+		return nil
+	}
+	for tree := range trees {
+		if err := in.o.Store.Mark(tree, lacking); err != nil {
+			return err
+		}
+	}
+	var entries []store.Entry
+	for h, there := range lacking {
+		if there {
+			entries = append(entries, store.Entry{Mode: filemode.Regular, Hash: h})
+		}
+	}
+	if len(entries) > 0 {
+		in.o.ImportBlobs(ctx, maxPrefetch, entries...)
+	}
+	return nil
 }
+
+// maxPrefetch bounds what is brought together, packed, in bytes.
+const maxPrefetch = 256 << 20
 
 // inspect says what of changes may not be published, in one line. findings are all that were
 // found.

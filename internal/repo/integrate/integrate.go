@@ -100,6 +100,7 @@ type Options struct {
 	Inspect           func(context.Context, inspection.Request) ([]ralph.Finding, error)
 	Cache             func(path string) string // the cache that a path lies in; empty: in none
 	Owner             Owner
+	Landed            []Story // that are in already, by an integration before
 	MaxPatchBytes     int64
 }
 
@@ -122,7 +123,19 @@ type placed struct {
 // last of them: those of which Owner was not told stay as they were.
 func Run(ctx context.Context, opt Options, stories []Story) error {
 	in := &Integrator{Options: opt, o: opt.Branch.Objects, tip: opt.Branch.Tip}
-	in.prefetch(ctx, stories)
+	if err := in.prefetch(ctx, stories); err != nil {
+		return err
+	}
+	for _, s := range opt.Landed {
+		p := placed{Story: s}
+		if t, err := in.trees(s); err == nil {
+			changes, _ := in.o.Store.Diff(t.before, t.after, nil) // for people: what cannot be told is left out
+			for _, ch := range changes {
+				p.done.Paths = append(p.done.Paths, ch.Path)
+			}
+		}
+		in.landed = append(in.landed, p)
+	}
 	step := every
 	for len(stories) > 0 {
 		good := in.tip
@@ -389,6 +402,9 @@ func (in *Integrator) read(ctx context.Context, t three) Trees {
 		return func(path string) []byte {
 			e, err := in.o.Store.Lookup(tree, path)
 			if err != nil || e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+				return nil
+			}
+			if in.o.Tree == nil && !in.o.Store.Has(e.Hash) {
 				return nil
 			}
 			b, err := in.o.Blob(ctx, e.Hash, maxFile)

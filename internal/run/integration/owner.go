@@ -35,6 +35,8 @@ type Owner struct {
 	Keep  func(ctx context.Context, commit string) error
 	Told  func(s ralph.WaveStory, r integrate.Result)
 
+	Landed []integrate.Story // that an integration before has brought in; Stories sets it
+
 	base  *tasks.List // at the commit at which the plan begins
 	lanes map[string]*handed
 }

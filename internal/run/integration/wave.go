@@ -193,6 +193,8 @@ func (o *Owner) Stories(ctx context.Context, w *Wave, objects *objects.Objects, 
 			s := o.waveStory(h.lane, h.done)
 			if s.Fate = ralph.FateAlready; !before.In {
 				s.Fate, s.Why = ralph.FateReturned, "handed back by an integration that was run before"
+			} else if h.done.Commit != "" {
+				o.Landed = append(o.Landed, integrate.Story{ID: turn.Story, Commit: h.done.Commit})
 			}
 			o.Told(s, integrate.Result{})
 			continue
