@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/bundle"
+	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -16,6 +17,9 @@ import (
 // branch. Like all that leaves the machine it was inspected, or is inspected now; the error
 // is a *inspection.BlockedError if something of it may not go.
 func (b *Branch) Squash(ctx context.Context, onto string, c object.Commit) (commit string, paths []string, err error) {
+	if large := b.Large.Needed(); len(large) > 0 {
+		return "", nil, fmt.Errorf("%q is kept by Git LFS, whose objects a bundle cannot hold: work on this story by pull request", printable.Line(large[0].Path, 200))
+	}
 	parent := plumbing.NewHash(onto)
 	c.TreeHash, c.ParentHashes, c.Message = b.TipTree, []plumbing.Hash{parent}, store.Message(c.Message)
 	made, err := b.Store.WriteCommit(&c)
