@@ -146,6 +146,16 @@ func runLane(t *testing.T, a actionrun.Action, dir string, before *fanout.Result
 	if err != nil || res.Code != 0 && !killed {
 		t.Fatalf("exit code %d, %v\n%s", res.Code, err, res.Log)
 	}
+	if killed { // the step after it has nothing to publish
+		post := a
+		post.Post = true
+		if res, err := post.Run(ctx, dir); err != nil || res.Code != 0 {
+			t.Errorf("post: exit code %d, %v\n%s", res.Code, err, res.Log)
+		}
+		if branches := a.Repo.Branches(); !slices.Equal(branches, []string{"main"}) || len(a.Repo.Pulls()) > 0 {
+			t.Errorf("branches %q and pull requests %v, want none of the lane", branches, a.Repo.Pulls())
+		}
+	}
 	if before != nil {
 		for _, s := range before.Stories {
 			if s.Commit != "" && strings.Contains(res.Log, "implement "+s.ID) {
