@@ -40,7 +40,7 @@ type Done struct {
 	Started    time.Time `json:"started"` // zero: nobody worked on it
 	Ended      time.Time `json:"ended"`
 	Withheld   string    `json:"withheld"`   // why what was done is not in the bundle, for people; empty: it is
-	Transcript string    `json:"transcript"` // SHA-256 of what the agent's CLI wrote, in hex
+	Transcript string    `json:"transcript"` // SHA-256 of what the agent said and did, in hex
 }
 
 // Check is the last result of a guardrail.
