@@ -57,6 +57,8 @@ func measurements() []measurement {
 		{"checkpoint", (*bench).checkpoint},
 		{"beside", (*bench).beside},
 		{"publish", (*bench).publish},
+		{"integrate", (*bench).integrate},
+		{"10000-bundles", (*bench).integrateMany},
 		{"size", (*bench).size},
 		{"image", (*bench).image},
 		{"fanout", (*bench).fanout},
@@ -64,10 +66,17 @@ func measurements() []measurement {
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) == 4 && args[0] == integrateWord {
+		if err := integrateWaves(args[1:], stdout); err != nil {
+			fmt.Fprintln(stderr, "bench:", err)
+			return 1
+		}
+		return 0
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, host, refusal, options, guardrails, stream/AGENT, checkpoint, beside, publish, size, image, fanout)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, host, refusal, options, guardrails, stream/AGENT, checkpoint, beside, publish, integrate, 10000-bundles, size, image, fanout)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	theirs := flags.String("create-pull-request", "", "compare publishing with create-pull-request itself, whose dist/index.js is this `FILE`")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
@@ -99,7 +108,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	record := record{Machine: describe(ctx), Started: time.Now().UTC().Truncate(time.Second)}
 	code := 0
 	for _, m := range measurements() {
-		if !chosen.MatchString(m.name) || m.name == "image" && *only == "" { // which builds it twice, from the network
+		if !chosen.MatchString(m.name) || (m.name == "image" || m.name == "10000-bundles") && *only == "" { // which builds it twice, from the network
 			continue
 		}
 		began := time.Now()

@@ -45,19 +45,35 @@ func (p *plan) readWave() error {
 	return nil
 }
 
-// integration is a wave that is being put onto the branch.
+// integrating is a wave that is being put onto the branch.
 type integrating struct {
 	*work
 	owner    *integration.Owner
 	tree     integrate.Workspace
+	stories  []integrate.Story // to integrate, in their order
 	waves    []ralph.WaveStory
 	baseline map[string]bool // whether a guardrail passed before the first story
 	checked  int             // commits on which guardrails ran
 }
 
-// integrate puts what the lanes handed over onto the branch, in place of the loop.
-func (w *work) integrate(ctx context.Context, baseline []ralph.Verdict) {
+// takeWave takes over what the lanes handed over, before anything of the repository runs.
+func (w *work) takeWave(ctx context.Context) (*integrating, error) {
 	in := &integrating{work: w, tree: integrate.Workspace{Branch: w.repo.Line()}, baseline: map[string]bool{}}
+	if err := in.tree.Untouched(ctx); err != nil {
+		return in, invalid(err)
+	}
+	in.owner = &integration.Owner{
+		Dir: in.repo.Prefix() + in.wave.Plan.Dir, Run: in.runID(), Judge: in.judge, Keep: in.keep, Told: in.told,
+		Rules: tasks.Rules{ReviewCap: in.cfg.Tasks.ReviewCap, SkipReview: in.cfg.Tasks.SkipReview},
+	}
+	var err error
+	in.stories, err = in.owner.Stories(ctx, in.wave, in.repo.Line().Objects, in.start.Messages)
+	return in, invalid(err)
+}
+
+// run puts the stories onto the branch, in place of the loop.
+func (in *integrating) run(ctx context.Context, baseline []ralph.Verdict) {
+	w := in.work
 	for _, v := range baseline {
 		in.baseline[v.Command] = v.Passed
 		if !v.Passed {
@@ -69,7 +85,7 @@ func (w *work) integrate(ctx context.Context, baseline []ralph.Verdict) {
 		bounded, cancel = context.WithDeadline(ctx, until)
 	}
 	defer cancel()
-	err := in.run(bounded)
+	err := in.integrate(bounded)
 	r := &w.rec.report
 	r.Outcome, r.Reason = ralph.Completed, ""
 	switch {
@@ -85,29 +101,13 @@ func (w *work) integrate(ctx context.Context, baseline []ralph.Verdict) {
 	in.report(context.WithoutCancel(ctx))
 }
 
-// run takes the stories over and integrates them.
-func (in *integrating) run(ctx context.Context) error {
-	line := in.repo.Line()
-	in.owner = &integration.Owner{
-		Dir: in.repo.Prefix() + in.wave.Plan.Dir, Run: in.runID(), Judge: in.judge, Keep: in.keep, Told: in.told,
-		Rules: tasks.Rules{ReviewCap: in.cfg.Tasks.ReviewCap, SkipReview: in.cfg.Tasks.SkipReview},
-	}
-	stories, err := in.owner.Stories(ctx, in.wave, line.Objects, in.start.Messages)
-	if err != nil {
-		return err
-	}
-	if len(stories) == 0 {
-		return nil
-	}
-	if err := in.tree.Untouched(ctx); err != nil {
-		return err
-	}
+func (in *integrating) integrate(ctx context.Context) error {
 	committer := in.committer(ctx)
 	return integrate.Run(ctx, integrate.Options{
-		Branch: line, Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
+		Branch: in.repo.Line(), Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
 		Inspect: in.inspect.Look, Owner: in.owner, Landed: in.owner.Landed, MaxPatchBytes: maxReturned,
 		Cache: content.NewCache().Of,
-	}, stories)
+	}, in.stories)
 }
 
 // judge runs the guardrails on a commit, after the setup commands: a story can change what
@@ -116,11 +116,19 @@ func (in *integrating) judge(ctx context.Context, commit string) (red string, er
 	if len(in.checks) == 0 {
 		return "", nil
 	}
-	if err := in.tree.TryOut(ctx, commit); err != nil {
+	var inTheWay *integrate.InTheWayError
+	if err := in.tree.TryOut(ctx, commit); errors.As(err, &inTheWay) {
+		return in.rec.masked(err.Error()), nil
+	} else if err != nil {
 		return "", err
 	}
-	if err := in.runSetup(ctx); err != nil {
+	switch err := in.runSetup(ctx); {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, errHalted):
 		return "", err
+	case err != nil:
+		return in.rec.masked(err.Error()), nil
 	}
 	in.checked++
 	verdicts := (&ralph.Loop{Guardrails: in.guardrails(), Jobs: in.jobs(), Emit: in.emit, Stop: in.Stop.Halt}).Check(ctx, in.checked)

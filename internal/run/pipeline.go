@@ -96,6 +96,13 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("branch", err) {
 		return s.refuse()
 	}
+	var wave *integrating
+	if plan.integrates() {
+		wave, err = work.takeWave(s.before)
+	}
+	if s.over("lanes", err) {
+		return s.refuse()
+	}
 	work.remember()
 	if s.over("setup", work.setUp(s.before)) {
 		return s.refuse()
@@ -104,8 +111,8 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("baseline", err) {
 		return s.refuse()
 	}
-	if plan.integrates() {
-		work.integrate(ctx, baseline)
+	if wave != nil {
+		wave.run(ctx, baseline)
 	} else {
 		work.loop(ctx, baseline)
 	}

@@ -137,6 +137,12 @@ func risks(in *run.Input) []string {
 	}
 	own, docker := in.Isolation(in.Config)
 	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
+	if in.Config.Mode == config.ModeIntegrate { // no agent runs, but the checks run what agents wrote
+		if sandboxed {
+			return nil
+		}
+		return []string{"the checks run what the lanes' agents wrote " + who + "without a sandbox (" + auto + " adds one" + on + ")"}
+	}
 	switch unasked := agent.Unasked(agentWords(in.Config)); {
 	case sandboxed:
 	case unasked && docker != "" && in.Config.Agent.Name == "claude":
@@ -157,6 +163,9 @@ func risks(in *run.Input) []string {
 // unlimited is what a run may spend that has neither a budget nor a deadline;
 // empty when it has one of them.
 func unlimited(in *run.Input) string {
+	if in.Config.Mode == config.ModeIntegrate {
+		return ""
+	}
 	limits, uncounted := in.Config.Limits, in.Config.Uncounted()
 	if limits.Duration > 0 || !uncounted && (limits.Cost > 0 || limits.Tokens > 0) {
 		return ""

@@ -36,7 +36,7 @@ type World struct {
 	dir  string
 	tip  plumbing.Hash
 	from plumbing.Hash // at which the wave began
-	base []byte // a pack with all that the two hold
+	base []byte        // a pack with all that the two hold
 	wave int
 	lies int // that were told
 
