@@ -118,18 +118,18 @@ func runLane(t *testing.T, a actionrun.Action, dir string, before *fanout.Result
 		killed = true
 		running.Kill()
 	}
-	server.Fault = func(step string, n int) int {
+	server.Faults(func(step string, n int) int {
 		if kill != nil && !killed && kill(step, n, false) {
 			end()
 			return 500
 		}
 		return 0
-	}
-	server.After = func(step string, n int) {
+	})
+	server.Afters(func(step string, n int) {
 		if kill != nil && !killed && kill(step, n, true) {
 			end()
 		}
-	}
+	})
 	if a.Env == nil {
 		a.Env = map[string]string{}
 	}

@@ -233,12 +233,12 @@ func resultsCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		most, err := strconv.Atoi(args[2])
 		ts.Check(err)
-		server.Fault = func(step string, n int) int {
+		server.Faults(func(step string, n int) int {
 			if step == args[0] && n <= most {
 				return status
 			}
 			return 0
-		}
+		})
 	}
 	ts.Setenv("ACTIONS_RESULTS_URL", server.URL+"/")
 	ts.Setenv("ACTIONS_RUNTIME_TOKEN", fakeresults.Token)

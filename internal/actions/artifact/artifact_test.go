@@ -94,12 +94,12 @@ func TestFaults(t *testing.T) {
 		{"FinalizeArtifact", 500, 99, "tried 5 times"},
 	} {
 		server := fakeresults.New(t, t.TempDir())
-		server.Fault = func(step string, n int) int {
+		server.Faults(func(step string, n int) int {
 			if step == tt.step && n <= tt.times {
 				return tt.status
 			}
 			return 0
-		}
+		})
 		err := open(t, server.URL).Upload(t.Context(), "a", dir)
 		switch arrived := slices.Equal(server.Finished(), []string{"a"}); {
 		case tt.want == "" && (err != nil || !arrived):
@@ -109,7 +109,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	server := fakeresults.New(t, t.TempDir())
-	server.Fault = func(string, int) int { return 500 }
+	server.Faults(func(string, int) int { return 500 })
 	s := open(t, server.URL)
 	s.Delay = time.Hour
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -55,9 +55,24 @@ type artifact struct {
 // name for each, as actions/download-artifact makes them.
 func New(t testing.TB, dir string) *Server {
 	s := &Server{dir: dir, all: map[string]*artifact{}, n: map[string]int{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve)) // so that it is there when the first request comes
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Faults sets Fault once the service runs, Afters After.
+func (s *Server) Faults(f func(step string, count int) int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Fault = f
+}
+
+// Afters is like Faults.
+func (s *Server) Afters(f func(step string, count int)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.After = f
 }
 
 // Finished are the names of the artifacts that are whole, in the order in which they came.
