@@ -223,6 +223,52 @@ func TestDocumentedWorkflows(t *testing.T) {
 	}
 }
 
+// The workflow that others call hands to the action what it accepts, reads what it puts out,
+// and gives flags that the command has.
+func TestStoriesWorkflow(t *testing.T) {
+	t.Parallel()
+	var action struct{ Inputs, Outputs map[string]any }
+	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, ".github/workflows/stories.yml")
+	var w workflow
+	if err := yaml.Unmarshal([]byte(text), &w); err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	for name, job := range w.Jobs {
+		for _, step := range job.Steps {
+			if uses, _, _ := strings.Cut(step.Uses, "@"); uses == "org/ralph-action" || uses == "org/ralph-action/host" {
+				used++
+				for input := range step.With {
+					if action.Inputs[input] == nil {
+						t.Errorf("%s gives the input %q, which action.yml does not have", name, input)
+					}
+				}
+			}
+			for _, command := range regexp.MustCompile(`ralph (tasks \w+)(.*)`).FindAllStringSubmatch(strings.ReplaceAll(step.Run, "\n", " "), -1) {
+				used++
+				listed := help(t, strings.Fields(command[1])...)
+				for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(command[2], -1) {
+					if !strings.Contains(listed, flag) {
+						t.Errorf("%s gives %s, which ralph %s does not have", name, flag, command[1])
+					}
+				}
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`steps\.(?:container|host)\.outputs\.([a-z-]+)`).FindAllStringSubmatch(text, -1) {
+		used++
+		if action.Outputs[m[1]] == nil {
+			t.Errorf("it reads the output %q, which action.yml does not have", m[1])
+		}
+	}
+	if used != 7 {
+		t.Errorf("%d uses of the action, the command and outputs, want 7", used)
+	}
+}
+
 // stories checks a workflow that calls ours: it hands over what ours takes, and may do what
 // ours does.
 func stories(t *testing.T, document string, caller workflow) {
