@@ -12,8 +12,10 @@ type Wave struct {
 	Lanes   []LaneTime  // in the plan's order
 	Later   []Postponed
 	Earlier []WaveStory // that earlier waves brought onto the branch, by its commits; FateAlready
-	Next    bool        // another wave is worth starting
-	Why     string      // Next is so, for people
+	// Verdicts are those of the guardrails on the last commit that was integrated.
+	Verdicts []Verdict
+	Next     bool   // another wave is worth starting
+	Why      string // Next is so, for people
 }
 
 // WaveStory is a story of a wave.

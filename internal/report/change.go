@@ -168,9 +168,12 @@ func (m record) checked() doc.Section {
 
 const checkedRows = 15 // guardrails that are shown
 
-// lastVerdicts are those of the last iteration that has some, with its number; else those
-// before any change.
+// lastVerdicts are those of the last iteration that has some, with its number, or on what
+// a wave came to; else those before any change.
 func (m record) lastVerdicts() (list []ralph.Verdict, in int) {
+	if m.Wave != nil && len(m.Wave.Verdicts) > 0 {
+		return m.Wave.Verdicts, 1
+	}
 	for _, it := range slices.Backward(m.Iterations) {
 		if len(it.Verdicts) > 0 {
 			return it.Verdicts, it.Number

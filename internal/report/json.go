@@ -281,7 +281,7 @@ func waveObject(w ralph.Wave) object {
 		}
 	}
 	return object{
-		{"number", w.Number}, {"of", positive(w.Of)}, {"cost", w.Cost}, {"next", w.Next}, {"why", w.Why},
+		{"number", w.Number}, {"of", positive(w.Of)}, {"cost", w.Cost}, {"next", w.Next}, {"why", w.Why}, {"guardrails", each(w.Verdicts, verdictObject)},
 		{"stories", each(w.Stories, story)}, {"earlier", each(w.Earlier, story)},
 		{"lanes", each(w.Lanes, func(l ralph.LaneTime) object {
 			return object{{"name", l.Name}, {"started", l.Started}, {"ended", l.Ended}, {"outcome", orNull(l.Outcome)}, {"stories", each(l.Stories, func(s ralph.StoryTime) object {

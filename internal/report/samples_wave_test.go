@@ -13,7 +13,7 @@ func integrated() ralph.Report {
 	r := tasksRun()
 	r.Mode, r.Outcome, r.ExitCode, r.MaxIterations, r.Reason = "integrate", ralph.Completed, 0, 0, ""
 	r.Iterations, r.Tasks.Stories = nil, nil
-	w := &ralph.Wave{Number: 1, Of: 5, Cost: ralph.Cost{Amount: 7_410_000}, Next: true, Why: "4 stories are left"}
+	w := &ralph.Wave{Number: 1, Verdicts: []ralph.Verdict{{Command: "go test ./...", Passed: true, Duration: 3 * time.Second}}, Of: 5, Cost: ralph.Cost{Amount: 7_410_000}, Next: true, Why: "4 stories are left"}
 	for l := range 4 {
 		lane := ralph.LaneTime{Name: fmt.Sprintf("L%03d", l+1), Started: start.Add(time.Duration(l) * time.Minute), Outcome: "completed"}
 		at := lane.Started.Add(45 * time.Second)

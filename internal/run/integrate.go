@@ -54,6 +54,7 @@ type integrating struct {
 	waves    []ralph.WaveStory
 	baseline map[string]bool // whether a guardrail passed before the first story
 	checked  int             // commits on which guardrails ran
+	green    []ralph.Verdict // of the last commit that passed
 }
 
 // takeWave takes over what the lanes handed over, before anything of the repository runs.
@@ -145,6 +146,9 @@ func (in *integrating) judge(ctx context.Context, commit string) (red string, er
 			fmt.Fprintf(&b, "%s\n", strings.TrimSpace(v.Message))
 		}
 	}
+	if b.Len() == 0 {
+		in.green = verdicts
+	}
 	return in.rec.masked(b.String()), nil
 }
 
@@ -199,6 +203,7 @@ func (in *integrating) report(ctx context.Context) {
 		}
 	}
 	r.Wave = in.wave.Report(in.waves, left)
+	r.Wave.Verdicts, r.Wave.Earlier = in.green, in.wave.Earlier(in.start.Messages, r.Tasks.Stories)
 	if r.Outcome == ralph.Completed {
 		r.Reason = r.Wave.Why
 	}

@@ -321,6 +321,25 @@ func (w *Wave) Report(stories []ralph.WaveStory, left int) *ralph.Wave {
 	return r
 }
 
+// Earlier are the stories that other plans brought onto a branch whose commits since its base
+// have these messages, the newest first. list is what else is known of them.
+func (w *Wave) Earlier(messages []string, list []ralph.Story) []ralph.WaveStory {
+	var all []ralph.WaveStory
+	for _, m := range slices.Backward(messages) {
+		l, ok := memory.ReadLane(m)
+		key, err := fanout.ParseLaneKey(l.Lane)
+		if !ok || !l.In || err != nil || key.Plan == w.Plan.ID() {
+			continue
+		}
+		s := ralph.WaveStory{ID: l.Story, Lane: key.Lane, Wave: key.Wave, Cost: l.Cost, Fate: ralph.FateAlready}
+		if at := slices.IndexFunc(list, func(t ralph.Story) bool { return memory.StoryTrailer(t.ID) == l.Story }); at >= 0 {
+			s.ID, s.Title, s.Reviews = list[at].ID, list[at].Title, list[at].Reviews
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
 // Elsewhere reports whether a story belongs to another branch of the plan.
 func (w *Wave) Elsewhere(id string) bool {
 	for i := range w.Plan.Parts {
