@@ -180,5 +180,8 @@ func (p *Plan) Next(left int, w *ralph.Wave) (next bool, why string) {
 	case p.Budget > 0 && w.Cost.Amount >= p.Budget:
 		return false, fmt.Sprintf("the budget of %s is spent", p.Budget)
 	}
+	if left == 1 {
+		return true, "one story is left"
+	}
 	return true, fmt.Sprintf("%d stories are left", left)
 }

@@ -30,6 +30,7 @@ type Options struct {
 	Wave, Waves int // Plan.Wave, Plan.Waves
 	Lanes       int // at most
 	Rules       tasks.Rules
+	Branch      string // onto which all goes, however much it is; empty: the list's, in parts
 }
 
 // Input is what a plan is made of.
@@ -184,7 +185,7 @@ func newMaker(in Input) *maker {
 
 // part adds a part: where its branch is not there, it begins at the base.
 func (m *maker) part(n int) {
-	p := part{At: At{PartBranch(m.Base.List.BranchName, n), m.Base.Commit, m.Base.List}}
+	p := part{At: At{cmp.Or(m.Branch, PartBranch(m.Base.List.BranchName, n)), m.Base.Commit, m.Base.List}}
 	if i := slices.IndexFunc(m.Branches, func(at At) bool { return at.Branch == p.Branch }); i >= 0 {
 		p.At, p.there = m.Branches[i], true
 	}
@@ -233,7 +234,7 @@ func (m *maker) spread() {
 	for i := range m.stories {
 		root := together.find(i)
 		if _, placed := of[root]; !placed {
-			p := slices.IndexFunc(m.parts, func(p part) bool { return p.count == 0 || p.count+count[root] <= partStories })
+			p := slices.IndexFunc(m.parts, func(p part) bool { return m.Branch != "" || p.count == 0 || p.count+count[root] <= partStories })
 			if p < 0 {
 				p = len(m.parts)
 				m.part(p + 1)
