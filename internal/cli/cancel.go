@@ -50,9 +50,10 @@ func (c *cancelCmd) Run(a *app) error {
 		cancelled += n
 		problems = append(problems, err)
 		if c.Session == "" {
-			asked, err := a.askToEnd(dir)
+			asked, err := rundir.AskToEnd(dir)
 			problems = append(problems, err)
 			if asked {
+				fmt.Fprintln(a.stdout, "Asked the ralph that works in "+dir+" to end.")
 				cancelled++
 			}
 		}
@@ -110,31 +111,4 @@ func (a *app) cancelSessions(project, session string) (int, error) {
 		fmt.Fprintf(a.stdout, "Cancelled the loop of %s after %d iterations. Its task was: %.200q\n", what, s.session.Iteration, s.session.TaskPrompt)
 	}
 	return cancelled, errors.Join(problems...)
-}
-
-// askToEnd asks the ralph that holds a project, if there is one. Nobody is ended
-// by a number that an agent could have written.
-func (a *app) askToEnd(project string) (bool, error) {
-	if info, err := os.Lstat(filepath.Join(project, rundir.Name)); err != nil || !info.IsDir() {
-		return false, nil
-	}
-	files, err := rundir.Open(project, rundir.Owner{UID: -1, GID: -1})
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = files.Close() }()
-	release, err := files.Lock()
-	if err == nil {
-		release()
-		return false, nil
-	}
-	if !errors.Is(err, rundir.ErrLocked) {
-		return false, err
-	}
-	const request = "cancel" // which that process watches for, and removes
-	if err := files.WriteFile(request, []byte("ralph cancel\n")); err != nil {
-		return false, err
-	}
-	fmt.Fprintln(a.stdout, "Asked the ralph that works in "+project+" to end.")
-	return true, nil
 }

@@ -24,6 +24,9 @@ func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 	case cfg.Sandbox.Isolation == config.IsolationDocker:
 		return config.IsolationOff, config.IsolationDocker
 	case cfg.Sandbox.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && cfg.Sources["isolation"] == "default" && in.getenv("RALPH_ISOLATION") == "":
+		if cfg.Tasks.Lane.Bundle || cfg.Tasks.Parallel > 1 { // a Docker Sandbox would not show us the work
+			return config.IsolationOff, ""
+		}
 		return config.IsolationOff, config.IsolationAuto
 	}
 	return cfg.Sandbox.Isolation, ""

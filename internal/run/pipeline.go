@@ -45,6 +45,9 @@ type Before struct {
 	Cost ralph.Cost   // of the runs before it
 	Left *Left        // what the job's step has left, which Post publishes; nil in a Run
 	Step *stepdir.Dir // of the step on the runner itself; nil: it has none
+	// Locked reports whether the run is a part of another one, which has the workspace for
+	// itself, hears who asks it to end, and is the last run of the directory.
+	Locked bool
 }
 
 // Binary is this program.

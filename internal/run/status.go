@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/lastrun"
 )
 
@@ -24,11 +26,11 @@ const (
 // not start is not the last one.
 func (w *work) remember() {
 	dir := lastrun.Dir(w.getenv)
-	if !w.local() || dir == "" {
+	if !w.local() || dir == "" || w.Before.Locked {
 		return
 	}
 	run := lastrun.Run{
-		Version: w.Version, Workspace: w.Workspace, Folder: w.locked(), PID: os.Getpid(), Command: w.command(),
+		Version: w.Version, Workspace: w.Workspace, Folder: w.locked(), PID: os.Getpid(), Command: w.command(w.rec.masked),
 		Mode: w.cfg.Mode, Task: w.rec.short(w.rec.report.Task, statusTask), Agent: w.cfg.Agent.Name, Started: w.rec.started(),
 		Log: w.session, Files: w.files.FullPath(""), Branch: gitdir.Branch(w.dir()), Now: "setup", MaxIterations: w.cfg.Loop.MaxIterations,
 		Before: w.Before.Cost,
@@ -53,13 +55,21 @@ func (w *workspace) locked() string {
 	return w.tasks.dir.Path()
 }
 
-// command is the command line, without the flags that hold a secret.
-func (w *work) command() lastrun.Command {
-	c := lastrun.Command{Flags: map[string]string{}, Files: lastrun.Digests(w.Workspace, w.Config.Files())}
-	for name, value := range w.Sources.Flags {
+// Command is the command line, without the flags that hold a secret.
+func (in *Input) Command() (lastrun.Command, error) {
+	i, err := inspect.New(in.Config.Content, in.Config.Checks.Guardrails, credentials.Known(in.Config, in.Environ, in.Credentials.Left))
+	if err != nil {
+		return lastrun.Command{}, err
+	}
+	return in.command(func(text string) string { return i.Mask(in.Redactor.Text(text)) }), nil
+}
+
+func (in *Input) command(masked func(string) string) lastrun.Command {
+	c := lastrun.Command{Flags: map[string]string{}, Files: lastrun.Digests(in.Workspace, in.Config.Files())}
+	for name, value := range in.Sources.Flags {
 		text := strings.TrimSpace(value)
 		inline := name != "prompt" && strings.HasPrefix(text, "{") || strings.HasPrefix(name, "agent-") && strings.HasPrefix(text, "[") // JSON may hold anything
-		if inline || w.rec.masked(value) != value {
+		if inline || masked(value) != value {
 			c.Withheld = append(c.Withheld, name)
 			continue
 		}

@@ -173,7 +173,10 @@ func (w *workspace) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
 
 // lock takes the workspace, or the task folder, for this run alone.
 func (w *workspace) lock(owner rundir.Owner) (release func(), err error) {
-	if w.locked() == w.Workspace {
+	switch {
+	case w.Before.Locked:
+		return func() {}, nil
+	case w.locked() == w.Workspace:
 		return w.files.Lock()
 	}
 	task, err := rundir.Open(w.locked(), owner)

@@ -47,9 +47,10 @@ type Run struct {
 	Seen      time.Time // when this was written
 
 	Log    string // session log, absolute
-	Files  string // directory of the run's files, absolute
+	Files  string // directory of the run's files, absolute; empty: it has none
 	Branch string // the work's: of ralph, else the one that is checked out
 	Ours   bool   // ralph commits to it
+	Lanes  int    // of a parallel run, at a time; its stories become commits on the branch. 0: it is none
 	Base   string // of the pull request
 
 	Now           string // what the run does, in our words
