@@ -130,12 +130,13 @@ var packages = map[string]struct {
 	"cli/matrix":      {[]string{"fanout", "ralph", "tasks"}, "which stories get a job of their own; pure"},
 	"cli/usergit":     {[]string{"actions", "sandbox/proc"}, "git as the user runs it, in their repository"},
 	"cli/origin":      {[]string{"cli/matrix", "cli/usergit", "fanout", "ralph", "report/memory", "tasks"}, "branches of a task list as they were fetched"},
+	"cli/parallel":    {[]string{"cli/usergit", "config", "fanout", "lib/printable", "lib/rmtree", "ralph", "repo/gitdir", "report/words", "run", "run/lastrun", "run/rundir", "sandbox/proc", "tasks"}, "waves of lanes on one machine: a lane is a process, an integration a run"},
 	"cli/build":       {nil, "what a binary knows of itself"},
 	"cli/resume":      {[]string{"config", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
 	"cli/opening":     {[]string{"agent", "agent/catalog", "agent/claude", "config", "ralph", "run", "run/rundir"}, "what is unsafe or left aside, before a run"},
 	"cli/output":      {[]string{"config", "fanout", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
-		"cli/build", "cli/opening", "cli/output",
+		"cli/build", "cli/opening", "cli/output", "cli/parallel",
 		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
 	}, "commands, flags and what is printed"},
 

@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/gitdir"
@@ -50,6 +51,7 @@ type localRun struct {
 	verbose bool
 	opening string     // the first line; empty: none
 	before  ralph.Cost // of the runs that this one goes on with
+	part    bool       // of a parallel run
 }
 
 // sources are what the configuration of a local run is read from.
@@ -64,9 +66,30 @@ func (a *app) sources(workspace string, d localRun) config.LoadOptions {
 // runLocally loads what was configured and runs the pipeline in the current
 // directory.
 func (a *app) runLocally(d localRun, done *exit) error {
+	in, err := a.load(d)
+	if in == nil {
+		*done = exit(ralph.Invalid.ExitCode(false))
+		return err
+	}
+	if in.Config.Tasks.Parallel > 1 {
+		return a.runInParallel(in, d, done)
+	}
+	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
+	ctx, stop, cancel := a.patientSignals(in.Interrupted, patient)
+	defer cancel()
+	if patient {
+		in.Stop.Halt = stop
+	}
+	*done = exit(run.Run(ctx, in).ExitCode)
+	return nil
+}
+
+// load loads what was configured, and says what nothing keeps the run from; nil: it said what
+// is wrong.
+func (a *app) load(d localRun) (*run.Input, error) {
 	workspace, err := filepath.Abs(d.dir) // of "": the current directory
 	if err != nil {
-		return err
+		return nil, err
 	}
 	sources := a.sources(workspace, d)
 	cfg, err := config.Load(sources)
@@ -93,30 +116,24 @@ func (a *app) runLocally(d localRun, done *exit) error {
 		if len(d.flags) == 0 && d.mode == "run" {
 			fmt.Fprintln(a.stderr, "Try 'ralph --help'.")
 		}
-		*done = exit(ralph.Invalid.ExitCode(false))
-		return nil
+		return nil, nil //nolint:nilnil // it is said
 	}
 	in := &run.Input{
-		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: run.Before{Cost: d.before}, Workspace: workspace,
+		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: run.Before{Cost: d.before, Locked: d.part}, Workspace: workspace,
 		Site: a.localSite(), Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if d.opening != "" {
 		in.Output.Aside(d.opening)
 	}
-	for _, line := range append(opening.Lines(in), verbose...) {
-		in.Output.Aside(line)
+	if !d.part && !lane(cfg) {
+		for _, line := range append(opening.Lines(in), verbose...) {
+			in.Output.Aside(line)
+		}
 	}
 	if d.verbose {
 		in.Verbose = &logs.Verbose{Completion: cfg.Loop.Completion, Mask: redact.Text}
 	}
-	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
-	ctx, stop, cancel := a.patientSignals(in.Interrupted, patient)
-	defer cancel()
-	if patient {
-		in.Stop.Halt = stop
-	}
-	*done = exit(run.Run(ctx, in).ExitCode)
-	return nil
+	return in, nil
 }
 
 // placeDefaults are the defaults that the place decides, not the mode.
@@ -129,6 +146,7 @@ func (a *app) placeDefaults(mode string) map[string]string {
 // and show everything on stderr.
 func (a *app) localPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
 	o := a.outputTo(redact, cfg.Output)
+	o.Lane = lane(cfg)
 	switch cfg.Mode {
 	case "plan", "build", "prompt":
 		o.Out = a.stderr
@@ -137,6 +155,9 @@ func (a *app) localPrinter(cfg config.Config, redact *secret.Redactor) run.Print
 	}
 	return output.NewTerminal(o)
 }
+
+// lane reports whether a run is a lane of a plan, which was told what there is to say of all.
+func lane(cfg config.Config) bool { return cfg.Tasks.Lane.Key != (fanout.LaneKey{}) }
 
 // outputTo are the options of output to standard output.
 func (a *app) outputTo(redact *secret.Redactor, o config.Output) output.Options {

@@ -17,12 +17,14 @@ type tasksRunCmd struct {
 
 // Help is shown below the flags.
 func (tasksRunCmd) Help() string {
-	return `Example:
+	return `Examples:
   ralph tasks run -n 20 --review-model opus
+  ralph tasks run --parallel 3 --max-cost-usd 20
 
 Each iteration is one step for one story of ralph/tasks.json: implement, review, or fix. A story is done when a review
 approved it. A run that is started again goes on where the list stands. The agent commits; with --commit each-iteration
-ralph does, on branchName of the list.
+ralph does, on branchName of the list. With --parallel
+each agent has a repository of its own, and each story becomes a commit on the branch that is checked out.
 
 Exit code: 0 every story is done; 1 a limit, or no valid review; 2 the list, a flag or the agent is wrong; 4 the agent failed;
 5 a commit failed; 130 ended by a signal or 'ralph cancel'.`

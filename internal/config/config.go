@@ -224,6 +224,7 @@ type Tasks struct {
 	Dir         string   // with completion done-file; clean; relative to the workspace unless absolute, which it is locally only
 	RalphDir    string   // of mode tasks: slash-separated, relative to the workspace, clean
 	Stories     []string // ids; empty: all
+	Parallel    int      // lanes at a time, locally; 0, 1: the run works on one story after the other itself
 	Lane        Lane
 	SkipReview  bool
 	ReviewCap   int    // 0: none

@@ -91,7 +91,7 @@ func brief(mode string, in Input) bool {
 	case ModeSupervise:
 		names = []string{"agent", "guardrails", "max-restarts", "task-dir", "child-wait-timeout", "delay", "max-duration", "isolation"}
 	case ModeTasks:
-		return in.Group == groupTasks && !slices.Contains([]string{"publish", "lane", "lanes"}, in.Name) || slices.Contains(names, in.Name)
+		return in.Group == groupTasks && !slices.Contains([]string{"publish", "lane", "lanes", "review-cap-policy"}, in.Name) || slices.Contains(names, in.Name)
 	}
 	return slices.Contains(names, in.Name)
 }

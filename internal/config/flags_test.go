@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	samples := map[string]string{
 		"completion": "text", "working-directory": "specs", "scm-tasks": "commit", "session": "resume", "task-dir": "specs", "max-restarts": "3",
-		"ralph-dir": "other", "stories": "US-1", "publish": "bundle", "lane": "w1-L001-0123456789ab", "lanes": "specs", "on-conflict": "return", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
+		"ralph-dir": "other", "stories": "US-1", "parallel": "2", "publish": "bundle", "lane": "w1-L001-0123456789ab", "lanes": "specs", "on-conflict": "return", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
 		"review-model": "m", "ultrawork": "true", "ultrawork-prompt": "Go on.", "prompt": "Go on.", "prompt-file": "f.md",
 	}
 	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session"} {

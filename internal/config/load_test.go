@@ -287,7 +287,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			base["prompt"] = "go"
 		}
 		maps.Copy(base, map[string]map[string]string{
-			"ralph-dir": tasks, "stories": tasks, "publish": lane, "lane": lane, "lanes": lane, "on-conflict": integrate, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
+			"ralph-dir": tasks, "stories": tasks, "parallel": tasks, "publish": lane, "lane": lane, "lanes": lane, "on-conflict": integrate, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
 			"agent-prompt": custom, "agent-filters": custom,
 			"ultrawork": session, "ultrawork-prompt": session,
 			"task-dir": {"completion": "done-file"}, "max-restarts": {"completion": "done-file", "task-dir": "task"}, "scm-tasks": {"scm-command": "git"},

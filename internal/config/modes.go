@@ -28,7 +28,7 @@ func templated(mode string) bool {
 
 // ofTasks and ofSessions are the inputs that every other mode refuses.
 func ofTasks() []string {
-	return []string{"ralph-dir", "stories", "publish", "lane", "lanes", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model", "on-conflict"}
+	return []string{"ralph-dir", "stories", "parallel", "publish", "lane", "lanes", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model", "on-conflict"}
 }
 
 func ofSessions() []string { return []string{"ultrawork", "ultrawork-prompt"} }

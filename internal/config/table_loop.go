@@ -98,6 +98,13 @@ func tasksRows() []row {
 		{Input{Name: "stories", Kind: Names, Max: 10_000, DefaultDoc: "all", Placeholder: "IDS",
 			Help: "Mode `tasks`: the stories to work on, by id and in this order."},
 			func(l *loader, v value) { l.c.Tasks.Stories = l.atMost(v, l.entries(v)) }},
+		{Input{Name: "parallel", Kind: Count, Min: 1, Max: 64, Default: "1", NoAction: true, NoFile: true, Placeholder: "N",
+			Help: "Mode `tasks`: how many agents work beside each other, each on stories of its own; locally only."},
+			func(l *loader, v value) {
+				if n := int(l.count(v)); n > 1 {
+					l.c.Tasks.Parallel = n
+				}
+			}},
 		{Input{Name: "publish", Kind: Choice, Enum: []string{"pull-request", "bundle"}, Default: "pull-request", NoFile: true, Placeholder: "HOW",
 			Help: "Mode `tasks`: how `stories` leave the job, by branch and `pull-request`, or as a git `bundle` that another job integrates: without a token."},
 			func(l *loader, v value) { l.c.Tasks.Lane.Bundle = l.choice(v) == "bundle" }},

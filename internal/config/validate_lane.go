@@ -59,10 +59,7 @@ func (l *loader) validateLane(values map[string]value) {
 	if lane := values["lane"]; l.c.Tasks.Lane.Key == (fanout.LaneKey{}) && !l.refused(lane) && !l.o.Local {
 		l.report(publish.where, "it needs the key of the lane, as the plan printed it: lane: ${{ matrix.key }}")
 	}
-	for _, name := range []string{
-		"branch", "base", "branch-suffix", "update-base", "delete-branch", "push", "push-to-fork", "ci-token", "sign-commits", "pull-request", "title", "body", "body-path", "labels", "draft",
-		"assignees", "reviewers", "team-reviewers", "milestone", "maintainer-can-modify", "wait-for-ci", "merge", "squash", "commit", "dry-run",
-	} {
+	for _, name := range publishing() {
 		v := values[name]
 		if v.from < fromInput || l.refused(v) || name == "commit" && l.c.Git.Commit == CommitEach || name == "push" && l.c.Git.Push == PushNever || name == "pull-request" && !l.c.PullRequest.Wanted {
 			continue
@@ -79,5 +76,29 @@ func (l *loader) validateLane(values map[string]value) {
 	}
 	if !values["max-iterations"].given() {
 		l.c.Loop.MaxIterations = l.iterationsEach() * max(1, len(l.c.Tasks.Stories))
+	}
+}
+
+// publishing are the inputs that say what is published, and how.
+func publishing() []string {
+	return []string{
+		"branch", "base", "branch-suffix", "update-base", "delete-branch", "push", "push-to-fork", "ci-token", "sign-commits", "pull-request", "title", "body", "body-path", "labels", "draft",
+		"assignees", "reviewers", "team-reviewers", "milestone", "maintainer-can-modify", "wait-for-ci", "merge", "squash", "commit", "dry-run",
+	}
+}
+
+// validateParallel checks what belongs to lanes on one machine: the command plans them, and
+// puts what they make onto the branch that is checked out.
+func (l *loader) validateParallel(values map[string]value) {
+	parallel := values["parallel"].where
+	l.idle(values, "the lanes of "+parallel+" get it by themselves: leave it out", "publish", "lane", "lanes")
+	l.idle(values, "with "+parallel+" each story becomes a commit of ralph's on the branch that is checked out, and nothing is pushed: leave it out", publishing()...)
+	l.idle(values, "the lanes of "+parallel+" do not count it together: give "+l.option("max-cost-usd", "20"), "max-tokens", "max-total-cost-usd")
+	if v := values["isolation"]; l.c.Sandbox.Isolation == IsolationDocker && !l.refused(v) {
+		l.report(v.where, "a Docker Sandbox does not show ralph the work, which %s has to put together: give auto, strict or off", parallel)
+	}
+	l.c.Tasks.Lane = Lane{}
+	if !values["max-iterations"].given() {
+		l.c.Loop.MaxIterations = 0 // each story has as many as its reviews allow
 	}
 }

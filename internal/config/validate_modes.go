@@ -59,8 +59,12 @@ func (l *loader) validateTasks(values map[string]value) {
 		if len(l.c.Git.SCM.Tasks) > 0 {
 			l.report(values["scm-tasks"].where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
 		}
-		l.validateLane(values)
-		l.idle(values, "it has no effect here: it belongs to mode integrate", "on-conflict")
+		if l.c.Tasks.Parallel > 1 {
+			l.validateParallel(values)
+		} else {
+			l.validateLane(values)
+			l.idle(values, "it has no effect here: it belongs to mode integrate", "on-conflict")
+		}
 		if l.c.Tasks.SkipReview {
 			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-agent", "review-model")
 		}

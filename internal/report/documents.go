@@ -205,6 +205,12 @@ func Text(r ralph.Report, o Style) string {
 	}))
 }
 
+// Brief is what of Text a person reads whose terminal shows other runs beside this one.
+func Brief(r ralph.Report, o Style) string {
+	m := record{r, terminalLimits.bounds()}
+	return doc.Terminal(o, []doc.Section{m.headline(), m.reasons(), m.findings(), m.errors()})
+}
+
 // ownBytes is the most that the owner's text may take of a body.
 const ownBytes = 20_000
 

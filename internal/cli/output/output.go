@@ -17,6 +17,7 @@ type Options struct {
 	Stderr *os.File // what is not worth reading, and why a run does not start
 	Getenv func(string) string
 	Output config.Output
+	Lane   bool // the run is a lane, among others beside it: what it came to is told with them
 }
 
 // shown takes out of an event what is shown live.

@@ -51,7 +51,7 @@ func (s Status) Text() string {
 		say(map[bool]string{true: "Left"}[i == 0], left)
 	}
 	say("Log", s.short(run.Log)+s.follow())
-	if s.State == lastrun.Ended {
+	if s.State == lastrun.Ended && run.Files != "" {
 		say("Report", s.short(filepath.Join(run.Files, "report.html")))
 	}
 	say("Stop", s.stop())
@@ -72,6 +72,9 @@ func (s Status) headline() string {
 	doing := run.Now
 	if run.Tool != "" {
 		doing += " (" + run.Tool + ")"
+	}
+	if run.Lanes > 0 {
+		at = fmt.Sprintf("%d lanes at a time", run.Lanes)
 	}
 	switch s.State {
 	case lastrun.Starting:
@@ -127,6 +130,8 @@ func (s Status) work() string {
 		return branch + ", pushed"
 	case run.Ours:
 		return branch + ", checked out here"
+	case run.Lanes > 0:
+		return branch + ", a commit for each story that is integrated"
 	}
 	return branch + ", as the agent left it; ralph commits nothing here"
 }
@@ -229,7 +234,9 @@ func (s Status) MarshalJSON() ([]byte, error) {
 	if s.State == lastrun.Ended {
 		o["outcome"], o["exit_code"], o["headline"], o["reason"] = run.End.Outcome, run.End.ExitCode, run.End.Headline, run.End.Reason
 		o["duration_seconds"], o["pushed"], o["pull_request"] = run.End.Duration.Seconds(), run.End.Pushed, run.End.PullRequest
-		o["report"] = filepath.Join(run.Files, "report.json")
+		if o["report"] = ""; run.Files != "" {
+			o["report"] = filepath.Join(run.Files, "report.json")
+		}
 	} else {
 		o["now"], o["tool"], o["since"] = run.Now, run.Tool, run.Since.UTC()
 	}

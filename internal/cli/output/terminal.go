@@ -29,6 +29,7 @@ type terminal struct {
 	runs   activity
 	color  bool
 	emoji  bool
+	lane   bool
 	stderr *os.File
 	tick   *time.Ticker // nil: no status line
 	quit   chan struct{}
@@ -67,7 +68,7 @@ func newTerminal(o Options) *terminal {
 		color = false
 	}
 	t := &terminal{
-		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Output.Display.Emoji,
+		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Output.Display.Emoji, lane: o.Lane,
 		runs: activity{redact: o.Redact, repeats: &logs.Repeats{}},
 	}
 	t.format = formatter(o.Output, logs.Formatter{Color: color, Repeats: t.runs.repeats})
@@ -211,6 +212,10 @@ func (t *terminal) Finish(r ralph.Report) {
 		t.put("")
 	}
 	t.clear()
+	if t.lane && !unstarted(r) {
+		_, _ = io.WriteString(w, report.Brief(r, style))
+		return
+	}
 	_, _ = io.WriteString(w, report.Text(r, style))
 }
 
