@@ -24,12 +24,11 @@ import (
 
 const storiesBranch = "ralph/calc"
 
-// stories is a list of four chains of three stories, of which each goes into one lane. All
-// of them are clean alone; US-006 conflicts with US-002, and US-009 fails the tests beside
-// US-001.
-func stories() map[string]string {
+// stories is a list of chains of three stories, of which each goes into one lane. All of them
+// are clean alone; US-006 conflicts with US-002, and US-009 fails the tests beside US-001.
+func stories(count int) map[string]string {
 	var list []string
-	for n := 1; n <= 12; n++ {
+	for n := 1; n <= count; n++ {
 		after := ""
 		if n%3 != 1 {
 			after = fmt.Sprintf(`"US-%03d"`, n-1)
@@ -107,7 +106,9 @@ func inWorkflow(t *testing.T, workflow, action, commit string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"--artifact-server-path", sharedTempDir(t), "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", fmt.Sprint(port), "--local-repository", "org/ralph-action@" + commit + "=" + action}
+	artifacts := sharedTempDir(t)
+	owned(t, artifacts, 1001)
+	args := []string{"--artifact-server-path", artifacts, "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", fmt.Sprint(port), "--local-repository", "org/ralph-action@" + commit + "=" + action}
 	for _, m := range regexp.MustCompile(`uses: org/ralph-action(?:/\w+)?@([0-9a-f]{40})`).FindAllStringSubmatch(workflow, -1) {
 		args = append(args, "--local-repository", "org/ralph-action@"+m[1]+"="+action)
 	}
@@ -131,7 +132,7 @@ func TestStories(t *testing.T) {
 	}
 	action, commit := released(t, pushed(t), binary)
 	putInToolCache(t, binary)
-	files := stories()
+	files := stories(12)
 	caller := strings.ReplaceAll(readFile(t, "../docs/examples/stories.yml"), "<SHA>", commit)
 	caller = strings.Replace(caller, "      setup: npm ci\n", "      lanes: 4\n", 1)
 	files[".github/workflows/stories.yml"] = caller
@@ -178,7 +179,7 @@ func TestStories(t *testing.T) {
 		t.Error("act calls a workflow green whose machine was lost")
 	}
 	in := []int{1, 2, 3, 4, 5, 7, 8, 10, 11}
-	checkStories(t, r, in, []int{6, 9})
+	checkStories(t, r, 12, in, []int{6, 9})
 	p := r.pulls(t)
 	if len(p) != 1 || !p[0].Draft || p[0].Head.Ref != storiesBranch {
 		t.Fatalf("pull requests = %+v, want one draft of %s", p, storiesBranch)
@@ -203,7 +204,7 @@ func TestStories(t *testing.T) {
 	if strings.Contains(text, "Start the next wave") && !strings.Contains(text, "skipped") {
 		t.Error("a third wave is started, and everything is done")
 	}
-	checkStories(t, r, append(in, 6, 9, 12), nil)
+	checkStories(t, r, 12, append(in, 6, 9, 12), nil)
 	if p = r.pulls(t); len(p) != 1 || p[0].Draft {
 		t.Fatalf("pull requests = %+v, want the same one, ready for review", p)
 	}
@@ -212,6 +213,37 @@ func TestStories(t *testing.T) {
 		t.Errorf("shared.txt = %q, want both stories", got)
 	}
 	_ = log
+}
+
+// The same on the runner itself, as its user, by an agent of a few lines: two lanes, nothing
+// comes back, and one wave is enough.
+func TestStoriesOnRunner(t *testing.T) {
+	binary, err := builtOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	action, commit := released(t, "registry.invalid/org/ralph-action@sha256:"+strings.Repeat("0", 64), binary)
+	files := stories(4)
+	agent := "cat >.git/prompt\ncase \"$(sed -n 's/.*\\(mode [a-z-]*, story US-[0-9]*\\)\\..*/\\1/p' .git/prompt | head -1)\" in\n"
+	for n := 1; n <= 4; n++ {
+		for mode, says := range map[string]string{"implement": "done", "review": "<verdict>approved</verdict>"} {
+			agent += fmt.Sprintf("\"mode %s, story US-%03d\")\n%s\necho '%s' ;;\n", mode, n, work(mode, n, false).Input["command"], says)
+		}
+	}
+	files["agent.sh"] = agent + "esac\n"
+	files[".github/ralph.yml"] += "agent: text\nagent-command: sh agent.sh\n"
+	caller := strings.ReplaceAll(readFile(t, "../docs/examples/stories.yml"), "<SHA>", commit)
+	files[".github/workflows/stories.yml"] = strings.Replace(caller, "      setup: npm ci\n", "      host: true\n", 1)
+	r := forge(t).newRepository(t, files)
+	git(t, r.Seed, "remote", "add", "origin", r.URL+"/"+r.Name)
+	workflow := readFile(t, filepath.Join(action, ".github/workflows/stories.yml"))
+	args := append(inWorkflow(t, workflow, action, commit), onRunner(t, workflow, binary)...)
+	log := actHere(t, r, append(args, "workflow_dispatch", "-W", ".github/workflows/stories.yml")...)
+	wants(t, "the log", log, "stories/L001", "stories/L002", "4 of 4 stories integrated")
+	checkStories(t, r, 4, []int{1, 2, 3, 4}, nil)
+	if p := r.pulls(t); len(p) != 1 || p[0].Draft || !strings.Contains(p[0].Body, "No other wave follows") {
+		t.Fatalf("pull requests = %+v, want one that is ready for review, and no other wave", p)
+	}
 }
 
 // killStep kills the container of a step in the job whose name begins so: act runs nothing
@@ -235,7 +267,7 @@ func killStep(t *testing.T, job string) {
 
 // checkStories looks at the branch: the stories that are in are there once each, with code,
 // state, notes and cost; the returned ones have a patch and a reason.
-func checkStories(t *testing.T, r *repository, in, returned []int) {
+func checkStories(t *testing.T, r *repository, count int, in, returned []int) {
 	t.Helper()
 	r.fetch(t, storiesBranch)
 	var list struct {
@@ -256,7 +288,7 @@ func checkStories(t *testing.T, r *repository, in, returned []int) {
 	var want []string
 	progress := r.content(t, storiesBranch, "ralph/progress.txt")
 	tree := strings.Fields(git(t, r.Seed, "ls-tree", "-r", "--name-only", "refs/remotes/origin/"+storiesBranch))
-	for n := 1; n <= 12; n++ {
+	for n := 1; n <= count; n++ {
 		id, there := fmt.Sprintf("US-%03d", n), slices.Contains(in, n)
 		s := list.Stories[n-1]
 		if s.Passes != there {
