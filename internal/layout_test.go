@@ -60,7 +60,7 @@ var packages = map[string]struct {
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger"}, "a record becomes outputs, the event file an event"},
 	"tasks/document":        {nil, "JSON that is edited in place; pure"},
 	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/glob", "lib/nearest", "tasks/document"}, "a task list: its schema, its transitions, its story to do next"},
-	"fanout":                {[]string{"ralph", "tasks", "lib/glob", "lib/lazyregexp"}, "a task list over many jobs: plan, lanes, waves; pure"},
+	"fanout":                {[]string{"ralph", "tasks", "lib/glob", "lib/lazyregexp", "lib/printable"}, "a task list over many jobs: plan, lanes, waves; pure"},
 	"actions/artifact":      {[]string{"lib/printable", "lib/secret"}, "uploads artifacts of the workflow run; knows nothing of what is in them"},
 	"actions/trigger":       {[]string{"ralph"}, "what started the run, and what of it becomes a prompt; pure"},
 	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/printable"}, "answers to the agent CLI's hooks"},

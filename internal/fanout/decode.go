@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -63,7 +64,7 @@ func strict(data []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
-		return fmt.Errorf("it cannot be read: %w", err)
+		return fmt.Errorf("it cannot be read: %s", printable.Clean(err.Error(), 300)) // it holds what it is about
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows its end")

@@ -23,7 +23,7 @@ var keySyntax = lazyregexp.New(`^w([1-9][0-9]{0,5})-(L[0-9]{3})-([0-9a-f]{12})$`
 func ParseLaneKey(s string) (LaneKey, error) {
 	m := keySyntax.FindStringSubmatch(s)
 	if m == nil {
-		return LaneKey{}, fmt.Errorf("%q names no lane: give the key that the plan printed, such as w1-L007-3f9a21bc0d44", s)
+		return LaneKey{}, fmt.Errorf("%.60q names no lane: give the key that the plan printed, such as w1-L007-3f9a21bc0d44", s)
 	}
 	wave, err := strconv.Atoi(m[1])
 	return LaneKey{Wave: wave, Lane: m[2], Plan: m[3]}, err

@@ -135,17 +135,20 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		case err != nil:
 			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
 		case exit.Why != proc.Exited:
-			return invalid(fmt.Errorf("setup %q was ended: %s", command, exit.Why))
+			return invalid(&setupError{fmt.Errorf("setup %q was ended: %s", command, exit.Why)})
 		case exit.Code != 0:
 			why := ""
 			if addresses := s.network.since(refused); len(addresses) > 0 {
 				why = fmt.Sprintf("; meanwhile the sandbox refused %q (docs/network.md)", strings.Join(addresses[:min(len(addresses), 5)], ", "))
 			}
-			return invalid(fmt.Errorf("setup %q failed with exit code %d%s", command, exit.Code, why))
+			return invalid(&setupError{fmt.Errorf("setup %q failed with exit code %d%s", command, exit.Code, why)})
 		}
 		if err := s.take(exports); err != nil {
-			return invalid(fmt.Errorf("setup %q: %w", command, err))
+			return invalid(&setupError{fmt.Errorf("setup %q: %w", command, err)})
 		}
 	}
 	return nil
 }
+
+// setupError says how a setup command failed, by its own doing.
+type setupError struct{ error }

@@ -59,7 +59,7 @@ type integrating struct {
 
 // takeWave takes over what the lanes handed over, before anything of the repository runs.
 func (w *work) takeWave(ctx context.Context) (*integrating, error) {
-	in := &integrating{work: w, tree: integrate.Workspace{Branch: w.repo.Line()}, baseline: map[string]bool{}}
+	in := &integrating{work: w, tree: integrate.Workspace{Branch: w.repo.Line(), Spare: w.local()}, baseline: map[string]bool{}}
 	if err := in.tree.Untouched(ctx); err != nil {
 		return in, invalid(err)
 	}
@@ -123,13 +123,8 @@ func (in *integrating) judge(ctx context.Context, commit string) (red string, er
 	} else if err != nil {
 		return "", err
 	}
-	switch err := in.runSetup(ctx); {
-	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
-	case errors.Is(err, errHalted):
-		return "", err
-	case err != nil:
-		return in.rec.masked(err.Error()), nil
+	if red, err := in.setUpAgain(ctx); red != "" || err != nil {
+		return red, err
 	}
 	in.checked++
 	verdicts := (&ralph.Loop{Guardrails: in.guardrails(), Jobs: in.jobs(), Emit: in.emit, Stop: in.Stop.Halt}).Check(ctx, in.checked)
@@ -150,6 +145,21 @@ func (in *integrating) judge(ctx context.Context, commit string) (red string, er
 		in.green = verdicts
 	}
 	return in.rec.masked(b.String()), nil
+}
+
+// setUpAgain runs the setup commands on what is in the work tree, with nothing of what they
+// exported on something else. They passed before the first story: what fails twice is red.
+func (in *integrating) setUpAgain(ctx context.Context) (red string, err error) {
+	for range 2 {
+		in.setup = exports{}
+		var failed *setupError
+		if err = in.runSetup(ctx); ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		} else if !errors.As(err, &failed) {
+			return "", err
+		}
+	}
+	return in.rec.masked(err.Error()), nil
 }
 
 // keep publishes all up to a commit.
@@ -194,7 +204,10 @@ func (in *integrating) report(ctx context.Context) {
 	} else if r.Findings = found; ralph.Blocking(found) != "" {
 		in.withhold(ralph.Blocking(found))
 	}
-	in.backlog.Reread()
+	line := in.repo.Line()
+	if list, err := integrate.File(ctx, line.Objects, line.Tip.String(), in.repo.Prefix()+in.wave.Plan.Dir+"/"+tasks.TasksName); err == nil {
+		in.backlog.Reread(list)
+	}
 	r.Tasks = in.backlog.Report()
 	left := 0
 	for _, s := range r.Tasks.Stories {

@@ -12,8 +12,8 @@ import (
 // rules cover, and with the stories that only this one has, each behind the one it
 // follows here. All else stays byte by byte as the other version has it, so that git
 // can merge what jobs beside each other make of one list. Should that be no list, it is
-// this one.
-func (l *List) Onto(other *List, r Rules) *List {
+// this one. What since has and the other version lacks was taken out there; nil: nothing.
+func (l *List) Onto(other *List, r Rules, since *List) *List {
 	again, err := Read(other.Bytes())
 	if err != nil {
 		return l
@@ -25,7 +25,9 @@ func (l *List) Onto(other *List, r Rules) *List {
 			again.stories.Items[i].Value.Take(&l.stories.Items[j].Value)
 		}
 	}
-	mine.restore(again.stories, func(*Story) bool { return true })
+	mine.restore(again.stories, func(s *Story) bool {
+		return since == nil || !slices.ContainsFunc(since.Stories, func(old Story) bool { return old.ID == s.ID })
+	})
 	if again, err = Read(again.Bytes()); err != nil {
 		return l
 	}

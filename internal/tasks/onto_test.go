@@ -8,6 +8,17 @@ import (
 	"github.com/org/ralph-action/internal/tasks"
 )
 
+// A story that was taken out of the other version meanwhile stays out; a new one comes.
+func TestOntoTakenOut(t *testing.T) {
+	t.Parallel()
+	since := read(t, file(story("A", open), story("B", open)))
+	left := read(t, file(story("A", open), story("B", waiting), story("C", open)))
+	got := string(left.Onto(read(t, file(story("B", open))), tasks.Rules{ReviewCap: 5, Only: []string{"B"}}, since).Bytes())
+	if want := file(story("B", waiting), story("C", open)); got != want {
+		t.Errorf("Onto =\n%s\nwant\n%s", got, want)
+	}
+}
+
 // Two jobs that write the list as their tools do: the text of what is not theirs stays.
 func TestOnto(t *testing.T) {
 	t.Parallel()
@@ -29,7 +40,7 @@ func TestOnto(t *testing.T) {
 		{"the other's list as a whole", file(story("A", approved), story("B", open), story("E", open)), file(story("A", open), story("B", waiting)),
 			file(story("A", approved), story("B", waiting), story("E", open)), only},
 	} {
-		if got := string(read(t, c.left).Onto(read(t, c.base), c.rules).Bytes()); got != c.want {
+		if got := string(read(t, c.left).Onto(read(t, c.base), c.rules, nil).Bytes()); got != c.want {
 			t.Errorf("%s: Onto =\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}

@@ -52,6 +52,42 @@ func Links(ctx context.Context, o *objects.Objects, changes []store.Change, tree
 	return found, nil
 }
 
+// Opened finds symbolic links, not changed themselves, that changes of others let lead out of
+// the tree: those that stayed in it before. What brings no link and takes none opens none.
+func Opened(ctx context.Context, o *objects.Objects, changes []store.Change, before, tree plumbing.Hash) ([]ralph.Finding, error) {
+	changed := map[string]bool{}
+	links := false
+	for _, ch := range changes {
+		changed[ch.Path] = true
+		links = links || ch.Old.Mode == filemode.Symlink || ch.New.Mode == filemode.Symlink
+	}
+	if !links {
+		return nil, nil
+	}
+	all, err := o.Store.Diff(plumbing.ZeroHash, tree, nil)
+	if err != nil {
+		return nil, err
+	}
+	var found []ralph.Finding
+	for _, ch := range all {
+		if ch.New.Mode != filemode.Symlink || changed[ch.Path] {
+			continue
+		}
+		why, err := leaves(ctx, o, tree, ch)
+		if err != nil {
+			return nil, err
+		}
+		if why == "" {
+			continue
+		}
+		if was, err := leaves(ctx, o, before, ch); err != nil || was != "" {
+			continue
+		}
+		found = append(found, ralph.Finding{Kind: ralph.FindingLink, Severity: ralph.Block, Path: ch.Path, Rule: "link", Text: "a symbolic link that, with this, " + why})
+	}
+	return found, nil
+}
+
 // leaves says how a link leads out of the tree; empty if it does not.
 func leaves(ctx context.Context, o *objects.Objects, tree plumbing.Hash, ch store.Change) (string, error) {
 	target, err := linkTarget(ctx, o, ch.New.Hash)

@@ -71,7 +71,7 @@ const maxPrefetch = 256 << 20
 
 // inspect says what of changes may not be published, in one line. findings are all that were
 // found.
-func (in *Integrator) inspect(ctx context.Context, changes []store.Change, tree plumbing.Hash) (bad string, findings []ralph.Finding, err error) {
+func (in *Integrator) inspect(ctx context.Context, changes []store.Change, from, tree plumbing.Hash) (bad string, findings []ralph.Finding, err error) {
 	for _, ch := range changes {
 		if why := in.unfit(ch); why != "" {
 			f := ralph.Finding{Kind: ralph.FindingUnfit, Severity: ralph.Block, Path: ch.Path, Text: why}
@@ -79,6 +79,11 @@ func (in *Integrator) inspect(ctx context.Context, changes []store.Change, tree 
 		}
 	}
 	findings, err = inspection.Links(ctx, in.o, changes, tree, plumbing.ZeroHash)
+	if err == nil {
+		var opened []ralph.Finding
+		opened, err = inspection.Opened(ctx, in.o, changes, from, tree)
+		findings = append(findings, opened...)
+	}
 	if err != nil {
 		return printable.Line(err.Error(), 300), nil, nil //nolint:nilerr // it is about foreign trees
 	}

@@ -242,7 +242,7 @@ func (in *Integrator) place(ctx context.Context, s Story) (Result, error) {
 		return refused(printable.Line(err.Error(), 300)), nil //nolint:nilerr // it is about foreign trees
 	}
 	own = slices.DeleteFunc(own, func(ch store.Change) bool { return in.Owner.Owns(ch.Path) })
-	if bad, findings, err := in.inspect(ctx, own, trees.after); err != nil || bad != "" {
+	if bad, findings, err := in.inspect(ctx, own, trees.before, trees.after); err != nil || bad != "" {
 		r := refused(bad)
 		r.Findings = findings
 		return r, err
@@ -321,7 +321,7 @@ func (in *Integrator) commit(ctx context.Context, from, tree plumbing.Hash, file
 	if err != nil {
 		return Result{}, err
 	}
-	bad, findings, err := in.inspect(ctx, changes, tree)
+	bad, findings, err := in.inspect(ctx, changes, from, tree)
 	if err != nil || bad != "" {
 		r := refused(bad)
 		r.Findings = findings

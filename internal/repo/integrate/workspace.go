@@ -15,7 +15,12 @@ import (
 // Workspace is a work tree in which commits are tried out.
 type Workspace struct {
 	Branch *publish.Branch
-	given  map[plumbing.Hash]bool // objects that it was given; nil: nothing was tried out yet
+	// Spare leaves what may be somebody's: a file that git does not track and that is in the
+	// way of a commit's is an error, and so is a lock of git's.
+	Spare bool
+
+	given map[plumbing.Hash]bool // objects that it was given; nil: nothing was tried out yet
+	at    plumbing.Hash          // tree whose files it was given last; zero: that of the branch
 }
 
 // Untouched returns an error unless the tracked files are those of the commit that is
@@ -50,17 +55,7 @@ func (w *Workspace) TryOut(ctx context.Context, commit string) error {
 	for _, o := range lacking {
 		w.given[o] = true
 	}
-	if err := w.Reset(ctx); err != nil {
-		return err
-	}
-	err = w.Branch.Tree.Git(ctx, nil, nil, "-c", "submodule.recurse=false", "read-tree", "-m", "-u", "HEAD", c.TreeHash.String())
-	if g, is := errors.AsType[*worktree.GitError](err); is && strings.Contains(g.Stderr, "would be overwritten") {
-		return &InTheWayError{Err: err}
-	}
-	if err != nil {
-		return fmt.Errorf("give the work tree the files of %s: %w", commit[:7], err)
-	}
-	return nil
+	return w.give(ctx, c.TreeHash)
 }
 
 // InTheWayError means that files which git does not track, as checks leave them, stand where
@@ -73,11 +68,43 @@ func (e *InTheWayError) Error() string {
 
 func (e *InTheWayError) Unwrap() error { return e.Err }
 
-// Reset gives the work tree the files of the commit that is checked out, once something was
-// tried out.
+// Reset gives the work tree the files of the branch, once something was tried out.
 func (w *Workspace) Reset(ctx context.Context) error {
 	if w.given == nil {
 		return nil
 	}
-	return w.Branch.Tree.Git(ctx, nil, nil, "reset", "-q", "--hard")
+	return w.give(ctx, w.Branch.TipTree)
+}
+
+// give gives the work tree the files of a tree. The index is made anew: what was run on a
+// commit may have marked files in it as ones not to look at, so that its own version of them
+// would judge the next commit.
+func (w *Workspace) give(ctx context.Context, tree plumbing.Hash) error {
+	if w.at.IsZero() {
+		w.at = w.Branch.TipTree
+	}
+	steps := [][]string{{"read-tree", w.at.String()}, {"update-index", "-q", "--refresh"}}
+	if w.Spare {
+		steps = append(steps, []string{"read-tree", "--reset", "-u", w.at.String()}, []string{"read-tree", "-m", "-u", w.at.String(), tree.String()})
+	} else {
+		steps = append(steps, []string{"read-tree", "--reset", "-u", tree.String()})
+	}
+	t := w.Branch.Tree
+	if !w.Spare {
+		t.RemoveLocks()
+	}
+	for _, args := range steps {
+		err := t.GitEnv(ctx, t.IndexEnv(), nil, nil, append([]string{"-c", "submodule.recurse=false"}, args...)...)
+		if code, ok := worktree.ExitCode(err); ok && code == 1 && args[0] == "update-index" {
+			continue // files are not as the index has them
+		}
+		if g, is := errors.AsType[*worktree.GitError](err); is && strings.Contains(g.Stderr, "would be overwritten") {
+			return &InTheWayError{Err: err}
+		}
+		if err != nil {
+			return fmt.Errorf("give the work tree the files of %.7s: %w", tree, err)
+		}
+	}
+	w.at = tree
+	return t.ReturnIndex()
 }

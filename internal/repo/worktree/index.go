@@ -67,6 +67,17 @@ func (t *Tree) ReturnIndex() error {
 	return files.Replace(t.GitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
 }
 
+// RemoveLocks removes the locks that git commands of others leave when they are killed. The
+// caller knows that none is running.
+func (t *Tree) RemoveLocks() {
+	for _, name := range []string{"index.lock", "HEAD.lock"} {
+		_ = t.GitDir.Remove(name) // git says what is wrong
+	}
+	for _, name := range []string{"refs/heads/" + t.Branch + ".lock", "packed-refs.lock"} {
+		_ = t.Common.Remove(name)
+	}
+}
+
 // exclusions returns the pathspecs that keep run files and credentials out. Git refuses a
 // pathspec that leads through a symbolic link: a link planted in the place of a directory
 // of ours is kept out itself.

@@ -50,13 +50,22 @@ type handed struct {
 
 func (o *Owner) path(name string) string { return o.Dir + "/" + name }
 
+// patch is where the change of a story that was handed back is kept: no other one's.
 func (o *Owner) patch(id string) string {
-	return o.path(ReturnedDir + "/" + tasks.FileName(id) + ".patch")
+	name := tasks.FileName(id)
+	if name != id {
+		sum := sha256.Sum256([]byte(id))
+		name += "-" + hex.EncodeToString(sum[:4])
+	}
+	return o.path(ReturnedDir + "/" + name + ".patch")
 }
 
-// Owns reports whether a path is the list, its notes, or a story's that was handed back.
+// Owns reports whether a path is the list, its notes, or a story's that was handed back; or
+// what stands in the place of one of them.
 func (o *Owner) Owns(path string) bool {
-	return path == o.path(tasks.TasksName) || path == o.path(tasks.ProgressName) || strings.HasPrefix(path, o.path(ReturnedDir)+"/")
+	return slices.ContainsFunc([]string{tasks.TasksName, tasks.ProgressName, ReturnedDir}, func(name string) bool {
+		return path == o.path(name) || strings.HasPrefix(path, o.path(name)+"/")
+	})
 }
 
 // list reads the list of a tree.
@@ -160,7 +169,7 @@ func (o *Owner) In(s integrate.Story, t integrate.Trees) (integrate.Files, strin
 	}
 	rules := o.Rules
 	rules.Only = []string{s.ID}
-	again := left.Onto(now, rules)
+	again := left.Onto(now, rules, o.base)
 	one := story(again, s.ID)
 	if one == nil || !o.done(one) || len(again.Check(o.Rules)) > 0 {
 		return nil, "", &integrate.Refusal{Why: "with it the branch's task list would contradict itself"}

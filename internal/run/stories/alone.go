@@ -32,7 +32,7 @@ func (b *Backlog) only() string {
 // onto puts a list back, but for its story and new ones, to the text that it was made
 // from.
 func (b *Backlog) onto(from *tasks.List, r tasks.Repaired) tasks.Repaired {
-	again := r.List.Onto(from, b.rules)
+	again := r.List.Onto(from, b.rules, nil)
 	var others []string
 	now := map[string]tasks.Story{}
 	for _, s := range r.List.Stories {
@@ -168,7 +168,7 @@ func (b *Backlog) join() {
 	}
 	b.joined, b.behind = true, false
 	b.began[b.turn.snapshot.Story.ID] = b.o.Tip // the review is of what the branch changes now
-	b.list = b.list.Onto(base, b.rules)
+	b.list = b.list.Onto(base, b.rules, nil)
 	was := b.turn.snapshot
 	b.turn.snapshot = tasks.Take(b.list, b.rules)
 	b.turn.snapshot.Mode, b.turn.snapshot.Story = was.Mode, was.Story
@@ -178,7 +178,7 @@ func (b *Backlog) join() {
 		return
 	}
 	if left, err := tasks.Read(data); err == nil {
-		if err := b.write(left.Onto(b.list, tasks.Rules{Only: []string{was.Story.ID}}).Bytes()); err != nil {
+		if err := b.write(left.Onto(b.list, tasks.Rules{Only: []string{was.Story.ID}}, nil).Bytes()); err != nil {
 			b.o.Host.Warn(err.Error())
 		}
 	}

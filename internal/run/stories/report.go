@@ -99,9 +99,9 @@ func (b *Backlog) overclaimed() bool {
 	return slices.ContainsFunc(committed.Report(b.rules), func(s ralph.Story) bool { return s.Done && !b.Done(s.ID) })
 }
 
-// Reread takes the list as the folder has it: an integration wrote it, and no agent.
-func (b *Backlog) Reread() {
-	if list, err := b.read(); err == nil {
+// Reread takes the list as the branch has it: an integration wrote it, and no agent.
+func (b *Backlog) Reread(data []byte) {
+	if list, err := tasks.Read(data); err == nil {
 		b.list = list
 	}
 }
