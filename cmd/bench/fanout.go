@@ -72,7 +72,7 @@ type simulated struct {
 
 func manyStories() []simulated {
 	const n, layer, feature = 10_000, 25, 250
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	r := rand.New(rand.NewPCG(1, 2))
 	sigma := math.Sqrt(2 * math.Log(2717*60/float64(n)/12))
 	all := make([]simulated, n)
 	for i := range all {
@@ -111,7 +111,7 @@ type simulation struct {
 
 func (s *simulation) begin() {
 	s.stories = append([]simulated(nil), s.stories...)
-	s.r = rand.New(rand.NewPCG(3, uint64(s.slots))) //nolint:gosec // the same each time
+	s.r = rand.New(rand.NewPCG(3, uint64(s.slots)))
 	s.api.windows = map[window]int{}
 }
 

@@ -272,7 +272,7 @@ func (m *maker) waits(s *story, homes []int) string {
 		}
 		return fmt.Sprintf("what it belongs to was worked on on %s: it waits until both are merged", strings.Join(names, " and "))
 	case s.now == nil:
-		return fmt.Sprintf("%s does not have it: merge the base into that branch", p.Branch)
+		return fmt.Sprintf("%s does not have it: merge the base into that branch, or delete it if it is merged", p.Branch)
 	case s.base != nil && s.base.Left(m.Rules) == 0:
 		return fmt.Sprintf("it is done on the base, and not on %s: merge the base into that branch", p.Branch)
 	case open:

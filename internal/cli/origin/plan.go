@@ -166,15 +166,15 @@ func (v *View) underWay(in fanout.Input, refs map[string]string) (map[string]str
 func (v *View) behind(base, at fanout.At) (string, error) {
 	fork, err := v.git.Run("merge-base", base.Commit, at.Commit)
 	if err != nil {
-		return "", nil //nolint:nilerr // they have nothing in common
+		return "", nil // they have nothing in common
 	}
 	text, err := v.file(strings.TrimSpace(fork))
 	if err != nil {
-		return "", nil //nolint:nilerr // there was no list then
+		return "", nil // there was no list then
 	}
 	old, err := tasks.Read([]byte(text))
 	if err != nil {
-		return "", nil //nolint:nilerr // nor is that one
+		return "", nil // nor is that one
 	}
 	said := func(l *tasks.List) map[string]string {
 		all := map[string]string{}

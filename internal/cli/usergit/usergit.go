@@ -28,7 +28,7 @@ const (
 
 // Git runs git in a folder's repository.
 type Git struct {
-	ctx      context.Context //nolint:containedctx // of the one command of ralph's that it is for
+	ctx      context.Context // of the one command of ralph's that it is for
 	dir      string
 	environ  []string
 	children *proc.Supervisor
