@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -39,6 +40,7 @@ type Owner struct {
 
 	base  *tasks.List // at the commit at which the plan begins
 	lanes map[string]*handed
+	lists []readList // that were read last
 }
 
 // handed is a story as its lane handed it over.
@@ -74,8 +76,26 @@ func (o *Owner) list(read integrate.Read) (*tasks.List, error) {
 	if data == nil {
 		return nil, fmt.Errorf("%s is missing", o.path(tasks.TasksName))
 	}
-	return tasks.Read(data)
+	for _, known := range o.lists {
+		if bytes.Equal(known.data, data) {
+			return known.list, nil
+		}
+	}
+	list, err := tasks.Read(data)
+	if err == nil {
+		o.lists = append(o.lists[max(0, len(o.lists)-maxLists+1):], readList{data, list})
+	}
+	return list, err
 }
+
+// readList is a list that was read. The base's, and the branch's after each story, are asked
+// for again and again.
+type readList struct {
+	data []byte
+	list *tasks.List
+}
+
+const maxLists = 4
 
 func story(l *tasks.List, id string) *tasks.Story {
 	if i := slices.IndexFunc(l.Stories, func(s tasks.Story) bool { return s.ID == id }); i >= 0 {
