@@ -405,7 +405,7 @@ func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	commands := map[string]string{"": help(t)}
 	for _, name := range []string{
-		"run", "plan", "build", "prompt", "supervise", "tasks", "tasks init", "tasks run", "tasks check", "tasks archive", "tasks matrix", "tasks plan",
+		"run", "plan", "build", "prompt", "supervise", "tasks", "tasks init", "tasks run", "tasks check", "tasks archive", "tasks matrix", "tasks integrate", "tasks plan",
 		"session", "status", "logs", "resume", "cancel", "hook", "init", "doctor", "completion", "action", "demo", "version",
 	} {
 		commands[name] = help(t, strings.Fields(name)...)

@@ -51,13 +51,14 @@ func (l *List) Reopen(r Rules, feedback string) *List {
 		feedback += "\n\n" + l.Stories[last].ReviewFeedback
 	}
 	if r.SkipReview {
-		return l.Return(l.Stories[last].ID, Open, "")
+		return l.Return(l.Stories[last].ID, Open, "", "")
 	}
-	return l.Return(l.Stories[last].ID, ChangesRequested, feedback)
+	return l.Return(l.Stories[last].ID, ChangesRequested, feedback, "")
 }
 
-// Return is the list with a story given back in some state, with all its reviews to come.
-func (l *List) Return(id string, status Status, feedback string) *List {
+// Return is the list with a story given back in some state, with all its reviews to come. It
+// keeps its own notes, else has these: who fixes it need not write any.
+func (l *List) Return(id string, status Status, feedback, notes string) *List {
 	again, err := Read(l.Bytes())
 	i := slices.IndexFunc(l.Stories, func(s Story) bool { return s.ID == id })
 	if err != nil || i < 0 {
@@ -71,6 +72,9 @@ func (l *List) Return(id string, status Status, feedback string) *List {
 		story.Set(fieldStatus, document.Node{Kind: document.Text, Raw: document.Quoted(string(status))})
 	}
 	story.Set(fieldFeedback, document.Node{Kind: document.Text, Raw: document.Quoted(feedback)})
+	if notes != "" && blank(l.Stories[i].Notes) {
+		story.Set(fieldNotes, document.Node{Kind: document.Text, Raw: document.Quoted(notes)})
+	}
 	if again, err = Read(again.Bytes()); err != nil {
 		return l
 	}

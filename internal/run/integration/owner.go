@@ -226,7 +226,13 @@ func (o *Owner) Back(s integrate.Story, t integrate.Trees, r integrate.Return) (
 	if len(r.Patch) > 0 {
 		files[o.patch(s.ID)] = r.Patch
 	}
-	again := now.Return(s.ID, status, o.feedback(s, r))
+	notes := ""
+	if left, err := o.list(t.After); err == nil && status == tasks.ChangesRequested {
+		if one := story(left, s.ID); one != nil {
+			notes = one.Notes[:min(len(one.Notes), maxTail)]
+		}
+	}
+	again := now.Return(s.ID, status, o.feedback(s, r), strings.ToValidUTF8(notes, ""))
 	files[o.path(tasks.TasksName)] = again.Bytes()
 	return files, o.message(s, story(now, s.ID).Title, false), nil
 }
