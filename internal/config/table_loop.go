@@ -131,7 +131,7 @@ func tasksRows() []row {
 			func(l *loader, v value) { l.c.Tasks.ReviewModel = l.model(v) }},
 		{Input{Name: "on-conflict", Kind: Choice, Enum: []string{"return"}, Default: "return", Placeholder: "POLICY",
 			Help: "Mode `integrate`: a story that conflicts goes back to the list (`return`)."},
-			func(l *loader, v value) { l.c.Tasks.Resolve = l.choice(v) == "resolve" }},
+			func(l *loader, v value) { l.choice(v) }},
 	}
 }
 
