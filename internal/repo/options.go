@@ -49,6 +49,9 @@ type Options struct {
 	// somebody else's: when it is deleted meanwhile it is not made again, and the work
 	// goes to a branch of its own.
 	Continue bool
+	// Stay makes it an error when the work cannot be brought onto the branch, because
+	// somebody changed the same there; else it goes to a branch of its own.
+	Stay bool
 	// UpdateBase says what becomes of a branch whose base has moved.
 	UpdateBase Update
 	// BranchSuffix, one of the kinds of branchname.Suffix, is put behind Branch; Start tells

@@ -142,7 +142,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	o := objects.New(r.store, r.tree, r.opt.Store, r.base)
 	o.Remote, o.BaseRemote = branch, base
 	r.branch = publish.New(&history.History{Objects: o}, lfs.NewFiles(r.tree.Common), publish.Options{
-		Branch: r.opt.Branch, DefaultBranch: r.opt.DefaultBranch, Push: r.opt.Push, Signer: r.opt.Signer, Continue: r.opt.Continue,
+		Branch: r.opt.Branch, DefaultBranch: r.opt.DefaultBranch, Push: r.opt.Push, Signer: r.opt.Signer, Continue: r.opt.Continue, Stay: r.opt.Stay,
 		Committer: r.opt.Committer, Inspect: r.opt.Inspect,
 	})
 	r.branch.NoWorkflows = r.opt.NoWorkflows

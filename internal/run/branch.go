@@ -124,7 +124,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 		Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, Store: b.temp.store,
 		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: b.updateBase(),
 		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash || b.cfg.Tasks.Lane.Bundle, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
-		Continue: b.onTheirs(), Here: b.cfg.Tasks.Lane.Bundle,
+		Continue: b.onTheirs(), Stay: b.integrates(), Here: b.cfg.Tasks.Lane.Bundle,
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
 		Message: b.message, Forged: memory.Forged, IncludeDirty: b.cfg.Git.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
 		Pinned: b.stories.Pinned, Inspect: b.inspect.Look, LeaveOut: b.inspect.Leaves, Killed: b.killed, Cache: content.NewCache().Of,

@@ -27,6 +27,7 @@ type Options struct {
 	Push          bool
 	Signer        signing.Signer // nil: commits are pushed as they are
 	Continue      bool           // the branch is somebody else's: when it is deleted it is not made again
+	Stay          bool           // what cannot be brought onto the branch is an error; else it gets a branch of its own
 	Committer     store.Identity
 	Inspect       func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error)
 }

@@ -76,9 +76,9 @@ func (b *Branch) Push(ctx context.Context) error {
 			b.sidestep("somebody deleted it")
 		case errors.As(err, &conflict) && b.Aside && b.ServerTip.IsZero():
 			b.abortRebase(conflict.Path)
-		case errors.As(err, &conflict):
+		case errors.As(err, &conflict) && !b.opt.Stay:
 			b.sidestep(fmt.Sprintf("somebody else changed %q on it too", printable.Line(conflict.Path, 200)))
-		case errors.Is(err, remote.ErrNotFastForward) && attempt == pushAttempts:
+		case errors.Is(err, remote.ErrNotFastForward) && attempt == pushAttempts && !b.opt.Stay:
 			b.sidestep("it kept moving")
 		case errors.Is(err, remote.ErrNotFastForward) && stuck < pushStuck && attempt < pushAttempts && b.takeTurn(ctx, attempt):
 		default:
