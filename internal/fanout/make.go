@@ -264,6 +264,8 @@ func (m *maker) waits(s *story, homes []int) string {
 	switch {
 	case s.left(m.Rules) == 0:
 		return ""
+	case len(m.Rules.Only) > 0 && !slices.Contains(m.Rules.Only, s.id):
+		return "it is not among the stories to work on"
 	case len(homes) > 1:
 		var names []string
 		slices.Sort(homes)

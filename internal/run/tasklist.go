@@ -57,6 +57,9 @@ func (w *work) openTaskList() error {
 			Note: w.rec.note, Warn: w.rec.warn, Say: w.rec.out.Say, Show: w.rec.out.Warn, Redact: w.rec.redact.Text, Mask: w.rec.masked, Emit: w.emit,
 		},
 	}
+	if w.integrates() { // nobody works on it: how long that would take is no news
+		o.Host.Say = func(string) {}
+	}
 	switch {
 	case w.repo != nil:
 		o.Host.Seen, o.Host.Changed = w.repo.Seen, w.repo.Changed

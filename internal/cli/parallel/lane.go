@@ -43,7 +43,7 @@ func (r *waves) runAll(ctx context.Context, w *wave, lanes []*lane) error {
 	var all sync.WaitGroup
 	var working atomic.Int64
 	stop := r.follow(w, func() string {
-		return fmt.Sprintf("wave %d: %d of %s", r.integrated+1, working.Load(), words.Plural(len(lanes), "lane")+map[bool]string{true: " works", false: " work"}[len(lanes) == 1])
+		return fmt.Sprintf("wave %d: %d of %s", w.plan.Wave, working.Load(), words.Plural(len(lanes), "lane")+map[bool]string{true: " works", false: " work"}[len(lanes) == 1])
 	})
 	defer stop()
 	for _, l := range lanes {

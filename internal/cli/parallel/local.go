@@ -68,7 +68,11 @@ func Local(ctx context.Context, c Command) (exitCode int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	in.Output.Say(end.Outcome.Row().Sign + " " + end.headline())
+	sign := ""
+	if cfg.Output.Display.Emoji {
+		sign = end.Outcome.Row().Sign + " "
+	}
+	in.Output.Say(sign + end.headline())
 	if end.Reason != "" {
 		in.Output.Say(end.Reason)
 	}

@@ -66,13 +66,14 @@ type ending struct {
 // waves is a parallel run: wave after wave.
 type waves struct {
 	options
-	git        *usergit.Git
-	prefix     string // of the project below the top of its work tree, with a slash at its end
-	state      string // directory of this list's lanes on this branch
-	files      string // .ralph of the project
-	last       *lastrun.Recorder
-	used       totals // of the lanes, since this run began
-	integrated int    // waves of this run
+	git      *usergit.Git
+	prefix   string // of the project below the top of its work tree, with a slash at its end
+	state    string // directory of this list's lanes on this branch
+	files    string // .ralph of the project
+	last     *lastrun.Recorder
+	used     totals // of the lanes, since this run began
+	wave     int    // number of the last one that was planned or taken up
+	reported bool   // an integration has left its report
 }
 
 // totals are what lanes used.
@@ -125,7 +126,7 @@ func (r *waves) openGit(ctx context.Context) (err error) {
 // loop works on wave after wave.
 func (r *waves) loop(ctx context.Context) (ending, error) {
 	for {
-		w, err := r.wave()
+		w, err := r.next()
 		if err != nil {
 			return ending{}, err
 		}
@@ -143,7 +144,7 @@ func (r *waves) loop(ctx context.Context) (ending, error) {
 		if err != nil {
 			return ending{}, err
 		}
-		if report == nil || report.Outcome == ralph.Completed {
+		if report != nil && report.Outcome == ralph.Completed || !slices.ContainsFunc(w.lanes, (*lane).handed) {
 			r.tidy(w)
 		}
 		if end, over, err := r.decide(ctx, w, lanes, report); over || err != nil {
@@ -158,7 +159,7 @@ func (r *waves) announce(w *wave, lanes []*lane) {
 	for _, l := range lanes {
 		stories += len(l.left())
 	}
-	r.Print.Say(fmt.Sprintf("Wave %d: %s in %s, at commit %.7s", r.integrated+1, words.Stories(stories), words.Plural(len(lanes), "lane"), w.part().Base))
+	r.Print.Say(fmt.Sprintf("Wave %d: %s in %s, at commit %.7s", w.plan.Wave, words.Stories(stories), words.Plural(len(lanes), "lane"), w.part().Base))
 	for _, l := range lanes {
 		line := fmt.Sprintf("  %s  %s", l.Name, strings.Join(l.left(), ", "))
 		if l.budget > 0 {
@@ -185,10 +186,10 @@ func (r *waves) integrate(ctx context.Context, w *wave) (*ralph.Report, error) {
 	if ctx.Err() != nil {
 		return nil, nil //nolint:nilnil // the next run does it
 	}
-	r.doing(fmt.Sprintf("integrates wave %d", r.integrated+1))
+	r.doing(fmt.Sprintf("integrates wave %d", w.plan.Wave))
 	r.git.Close() // the integration ends all processes that are not its own
 	report, err := r.Integrate(ctx, w.dir)
-	r.integrated++
+	r.reported = true
 	return &report, errors.Join(err, r.openGit(ctx))
 }
 
@@ -230,6 +231,9 @@ func (r *waves) over(ctx context.Context, w *wave, report *ralph.Report) (ending
 	}
 	end := ending{}
 	for _, s := range list.Report(r.Rules) {
+		if len(r.Rules.Only) > 0 && !slices.Contains(r.Rules.Only, s.ID) {
+			continue
+		}
 		if end.Of++; s.Done {
 			end.Done++
 		}
@@ -245,9 +249,10 @@ func (r *waves) over(ctx context.Context, w *wave, report *ralph.Report) (ending
 	case list.Done(r.Rules):
 		end.Outcome = ralph.Completed
 	case report != nil && report.Outcome.Row().Kind == ralph.Misconfigured, report != nil && report.Outcome.Row().Kind == ralph.Failed:
-		end.Outcome, end.Reason = report.Outcome, report.Reason
-	case r.Limits.Cost > 0 && r.used.cost.Amount >= r.Limits.Cost:
-		end.Outcome, end.Limit, end.Reason = ralph.OverBudget, "max-cost-usd", fmt.Sprintf("max-cost-usd %s is used up", r.Limits.Cost)
+		end.Outcome, end.Reason = report.Outcome, report.Reason+". What the lanes have finished is kept: the same command tries again."
+	case r.Limits.Cost > 0 && r.payable() < max(1, r.average()):
+		end.Outcome, end.Limit = ralph.OverBudget, "max-cost-usd"
+		end.Reason = fmt.Sprintf("%s of max-cost-usd %s are used: the rest is not enough for another iteration", r.used.cost.Amount, r.Limits.Cost)
 	case r.Limits.Iterations > 0 && r.used.iterations >= r.Limits.Iterations:
 		end.Outcome, end.Limit, end.Reason = ralph.MaxIterations, "max-iterations", fmt.Sprintf("max-iterations %d is reached", r.Limits.Iterations)
 	case !r.Limits.Until.IsZero() && time.Until(r.Limits.Until) < leastTime:

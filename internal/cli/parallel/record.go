@@ -131,7 +131,7 @@ func (r *waves) forget(e ending) {
 	if e.Done < e.Of {
 		last.Left = []string{fmt.Sprintf("not done: %d of %d stories", e.Of-e.Done, e.Of)}
 	}
-	if r.integrated > 0 { // the last integration has left a report
+	if r.reported { // the last integration has left a report
 		r.last.Note(func(run *lastrun.Run) { run.Files = r.files })
 	}
 	r.last.End(last)

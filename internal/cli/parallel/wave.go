@@ -28,6 +28,7 @@ type wave struct {
 	dir   string
 	plan  *fanout.Plan
 	lanes []*lane // none: there is nothing to work on
+	fresh bool    // it was planned by this run, with what is left of its limits
 }
 
 // lane is one of a wave's.
@@ -109,13 +110,14 @@ func (l *lane) used() totals {
 	return t
 }
 
-// wave is the one that is to be worked on: the open one, else a new one.
-func (r *waves) wave() (*wave, error) {
+// next is the wave that is to be worked on: the open one, else a new one.
+func (r *waves) next() (*wave, error) {
 	w, err := r.lastWave()
 	if err != nil {
 		return nil, err
 	}
 	if w != nil {
+		r.wave = w.plan.Wave
 		return w, nil
 	}
 	if err := os.RemoveAll(filepath.Join(r.state, waveDir)); err != nil {
@@ -125,7 +127,8 @@ func (r *waves) wave() (*wave, error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &wave{dir: filepath.Join(r.state, waveDir), plan: plan}
+	r.wave = plan.Wave
+	w = &wave{dir: filepath.Join(r.state, waveDir), plan: plan, fresh: true}
 	w.begin(r.state)
 	if len(w.lanes) == 0 {
 		return w, nil
@@ -270,7 +273,7 @@ func (r *waves) plan() (*fanout.Plan, error) {
 		return nil, err
 	}
 	in := fanout.Input{
-		Options: fanout.Options{Wave: r.integrated + 1, Lanes: r.Lanes, Rules: r.Rules, Branch: branch},
+		Options: fanout.Options{Wave: r.wave + 1, Lanes: r.Lanes, Rules: r.Rules, Branch: branch},
 		Dir:     r.RalphDir, Base: fanout.At{Commit: strings.TrimSpace(head), List: list},
 	}
 	if r.Limits.Cost > 0 {
@@ -315,19 +318,36 @@ func sameTask(a, b *tasks.Story) bool {
 	return a.Title == b.Title && a.Description == b.Description && slices.Equal(a.AcceptanceCriteria, b.AcceptanceCriteria) && slices.Equal(a.DependsOn, b.DependsOn)
 }
 
+// average is what an iteration of this run has cost.
+func (r *waves) average() ralph.MicroUSD {
+	return r.used.cost.Amount / ralph.MicroUSD(max(1, r.used.iterations))
+}
+
+// payable is what lanes may cost now: a fifth of what is left is kept for the integration.
+func (r *waves) payable() ralph.MicroUSD {
+	return max(0, r.Limits.Cost-r.used.cost.Amount) / 5 * 4
+}
+
 // shared gives lanes their part of what is left of the limits, by their estimates. Those that
 // would get nothing are left out.
 func (r *waves) shared(w *wave, lanes []*lane) []*lane {
+	if average := r.average(); r.Limits.Cost > 0 && !w.fresh && average > 0 {
+		lanes = lanes[:min(len(lanes), max(1, int(r.payable()/average)))]
+	}
 	all := 0
 	for _, l := range lanes {
 		all += max(1, l.Estimate)
 	}
-	iterations, money := r.Limits.Iterations-r.used.iterations, max(0, r.Limits.Cost-r.used.cost.Amount)
+	iterations := r.Limits.Iterations - r.used.iterations
 	left := iterations
 	for _, l := range lanes {
-		l.budget, l.iterations = l.Budget, 0
-		if r.Limits.Cost > 0 && l.result != nil { // an earlier wave's plan
-			l.budget = l.spent() + money/5*4*ralph.MicroUSD(max(1, l.Estimate))/ralph.MicroUSD(all)
+		l.budget, l.iterations = 0, 0
+		switch {
+		case r.Limits.Cost == 0:
+		case w.fresh:
+			l.budget = l.Budget
+		default:
+			l.budget = l.spent() + r.payable()*ralph.MicroUSD(max(1, l.Estimate))/ralph.MicroUSD(all)
 		}
 		if r.Limits.Iterations > 0 {
 			l.iterations = iterations * max(1, l.Estimate) / all
