@@ -212,7 +212,7 @@ func (t *terminal) Finish(r ralph.Report) {
 		t.put("")
 	}
 	t.clear()
-	if t.lane && !unstarted(r) {
+	if t.lane {
 		_, _ = io.WriteString(w, report.Brief(r, style))
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,7 +63,7 @@ func (r *waves) check() error {
 	if wrong != nil {
 		return wrong
 	}
-	return errors.Join(os.MkdirAll(filepath.Join(r.state, treesDir), 0o700), r.reachable())
+	return r.makeRoom()
 }
 
 // changed refuses what differs from the commit, which the lanes would not see.

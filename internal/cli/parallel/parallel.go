@@ -170,8 +170,15 @@ func (r *waves) announce(w *wave, lanes []*lane) {
 		}
 		r.Print.Say(line)
 	}
-	for _, wait := range w.plan.Later {
+	const most = 20
+	later := slices.DeleteFunc(slices.Clone(w.plan.Later), func(wait fanout.Wait) bool {
+		return len(r.Rules.Only) > 0 && !slices.Contains(r.Rules.Only, wait.Story)
+	})
+	for _, wait := range later[:min(len(later), most)] {
 		r.Print.Say(fmt.Sprintf("  later %s: %s", wait.Story, wait.Why))
+	}
+	if more := len(later) - most; more > 0 {
+		r.Print.Say(fmt.Sprintf("  and later %s more", words.Stories(more)))
 	}
 }
 

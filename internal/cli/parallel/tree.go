@@ -94,12 +94,14 @@ func (r *waves) fill(ctx context.Context, dir, base string) error {
 			return err
 		}
 	}
-	// Since its version 2 the protocol hands out any commit.
-	if _, err := git.Run("-c", "protocol.version=2", "-c", "protocol.file.allow=always", "fetch", "-q", "--no-tags", "--depth="+depth, from, base); err != nil {
-		return err
-	}
-	if _, err := git.Run("-c", "advice.detachedHead=false", "checkout", "-q", "--detach", base); err != nil {
-		return err
+	for _, args := range [][]string{
+		{"config", "protocol.version", "2"}, // which hands out any commit
+		{"fetch", "-q", "--no-tags", "--depth=" + depth, from, base},
+		{"checkout", "-q", "--detach", base},
+	} {
+		if _, err := git.Run(args...); err != nil {
+			return err
+		}
 	}
 	return r.give(dir)
 }
@@ -129,25 +131,28 @@ func (r *waves) give(dir string) error {
 	})
 }
 
-// reachable refuses a place for lanes that the owner of the project could not enter.
-func (r *waves) reachable() error {
-	if _, other := r.owner(); !other || !r.Sandboxed {
-		return nil
-	}
-	for dir := filepath.Join(r.state, treesDir); ; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err != nil {
-			return err
-		} else if info.Mode().Perm()&0o001 == 0 {
-			if strings.HasPrefix(dir, r.Dir) { // it is ours
-				if err := os.Chmod(dir, 0o711); err != nil { // #nosec G302 -- they walk through it to their own
-					return err
-				}
-				continue
-			}
+// makeRoom makes the directory of the lanes, where the owner of the project can enter it if
+// the agent runs as they do.
+func (r *waves) makeRoom() error {
+	_, other := r.owner()
+	other = other && r.Sandboxed
+	trees := filepath.Join(r.state, treesDir)
+	ours := []string{trees, r.state, r.Dir, filepath.Dir(r.Dir), filepath.Dir(filepath.Dir(r.Dir))}
+	for dir := filepath.Dir(ours[len(ours)-1]); other && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
 			return fmt.Errorf("the lanes would be in %s, and the owner of the project, as whom the agent runs, cannot enter %s: set XDG_CACHE_HOME to a directory that both can use", r.state, dir)
 		}
-		if dir == filepath.Dir(dir) {
-			return nil
+	}
+	if !other {
+		return os.MkdirAll(trees, 0o700)
+	}
+	if err := os.MkdirAll(trees, 0o711); err != nil { // #nosec G301 -- they walk through it to their own
+		return err
+	}
+	for _, dir := range ours {
+		if err := os.Chmod(dir, 0o711); err != nil { // #nosec G302 -- as above
+			return err
 		}
 	}
+	return nil
 }
