@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/cli/usergit"
 	"github.com/org/ralph-action/internal/fanout"
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/words"
 	"github.com/org/ralph-action/internal/run/lastrun"
@@ -194,6 +195,11 @@ func (r *waves) integrate(ctx context.Context, w *wave) (*ralph.Report, error) {
 		return nil, nil //nolint:nilnil // the next run does it
 	}
 	r.doing(fmt.Sprintf("integrates wave %d", w.plan.Wave))
+	finished, all := 0, 0
+	for _, l := range w.lanes {
+		finished, all = finished+len(l.Stories)-len(l.left()), all+len(l.Stories)
+	}
+	r.Print.Say(fmt.Sprintf("Wave %d: the lanes have finished %d of %s, which are put onto %s now", w.plan.Wave, finished, words.Stories(all), printable.Clean(w.part().Branch, 200)))
 	r.git.Close() // the integration ends all processes that are not its own
 	report, err := r.Integrate(ctx, w.dir)
 	r.reported = true
