@@ -195,8 +195,8 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 		r.branch.BaseTip = r.base
 		return "", nil
 	case base != "":
-	case r.killed != nil && checkedOut == r.killed.Name:
-		base = r.killed.Base // it had left this branch checked out
+	case r.opt.Killed != nil && checkedOut == r.opt.Killed.Name:
+		base = r.opt.Killed.Base // it had left its branch checked out, whichever this run is for
 	case checkedOut != r.opt.Branch:
 		base = checkedOut
 	}

@@ -126,8 +126,13 @@ func (r *waves) give(dir string) error {
 	if err := os.Chmod(dir, 0o755); err != nil { // #nosec G302 -- what is above it decides who gets here
 		return err
 	}
-	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Lchown(path, owner.UID, owner.GID))
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, root.Lchown(path, owner.UID, owner.GID))
 	})
 }
 
