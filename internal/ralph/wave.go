@@ -1,6 +1,9 @@
 package ralph
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Wave is what became of the lanes of a task list that worked beside each other, for the
 // report.
@@ -62,4 +65,34 @@ type StoryTime struct {
 type Postponed struct {
 	Story string
 	Why   string // for people, in one line
+}
+
+// BroughtIn are the stories that this integration put onto the branch; of no wave, none.
+func (w *Wave) BroughtIn() []WaveStory {
+	if w == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.Stories), func(s WaveStory) bool { return s.Fate != FateIn })
+}
+
+// Checkpoints counts the commits of the run's own iterations and of the stories that it
+// brought in.
+func (r Report) Checkpoints() int {
+	n := len(r.Wave.BroughtIn())
+	for _, it := range r.Iterations {
+		if it.Commit.SHA != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Spent is what the work cost that the run's commits hold: that of its own iterations, and
+// of the stories that it brought in.
+func (r Report) Spent() Cost {
+	c := r.Usage().Cost
+	for _, s := range r.Wave.BroughtIn() {
+		c = c.Add(s.Cost)
+	}
+	return c
 }

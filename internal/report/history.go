@@ -44,7 +44,7 @@ func runURL(r ralph.Report, id string) string {
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // branchCost is what all runs on the branch cost, this one included.
-func branchCost(r ralph.Report) ralph.Cost { return r.History.Cost().Add(r.Usage().Cost) }
+func branchCost(r ralph.Report) ralph.Cost { return r.History.Cost().Add(r.Spent()) }
 
 // branchCostWords is the cost of the branch and what it may cost; empty when
 // the branch begins with this run and has no budget.
@@ -116,12 +116,12 @@ func (m record) history() doc.Section {
 		}
 		add(doc.Linked(runURL(m.Report, p.Run), doc.Foreign(cmp.Or(doc.OneLine(p.Run, 40), "not read"), 40)), p, pastOutcome(p.Outcome), fmt.Sprint(p.Commits))
 	}
-	mine := checkpoints(m.Report)
+	mine := m.Checkpoints()
 	outcome := pastOutcome(m.Outcome)
 	if m.Outcome == "" {
 		outcome = "goes on"
 	}
-	add(doc.Linked(m.RunURL, "this run"), ralph.Past{Iterations: lastNumber(m.Report), Commits: mine, Cost: m.Usage().Cost}, outcome, fmt.Sprint(mine))
+	add(doc.Linked(m.RunURL, "this run"), ralph.Past{Iterations: lastNumber(m.Report), Commits: mine, Cost: m.Spent()}, outcome, fmt.Sprint(mine))
 	all := fmt.Sprint(commits)
 	if m.History.Cut {
 		all = "≥\u00a0" + all
@@ -138,15 +138,4 @@ func (m record) history() doc.Section {
 		s.Blocks = append(s.Blocks, doc.Soft("The branch has older commits that were not read: the totals are lower bounds."))
 	}
 	return s
-}
-
-// checkpoints counts the commits of ours in this run.
-func checkpoints(r ralph.Report) int {
-	n := 0
-	for _, it := range r.Iterations {
-		if it.Commit.SHA != "" {
-			n++
-		}
-	}
-	return n
 }

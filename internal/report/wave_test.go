@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 )
 
@@ -41,5 +42,21 @@ func TestBigWave(t *testing.T) {
 	}
 	if err := json.Unmarshal(file, &got); err != nil || len(got.Wave.Stories) != 10_000 || len(got.Wave.Lanes) != 256 || len(got.Wave.Later) != 10_000 {
 		t.Errorf("JSON has %d stories, %d lanes, %d that wait; %v", len(got.Wave.Stories), len(got.Wave.Lanes), len(got.Wave.Later), err)
+	}
+}
+
+// The history of the branch counts what an integration brought in.
+func TestWaveInHistory(t *testing.T) {
+	t.Parallel()
+	r := bigWave(10)
+	r.History = ralph.History{Runs: []ralph.Past{{Run: "41", Iterations: 3, Commits: 2, Cost: ralph.Cost{Amount: ralph.USD}, Outcome: ralph.Completed}}}
+	r.Iterations = nil
+	for i := range r.Wave.Stories {
+		r.Wave.Stories[i].Cost = ralph.Cost{Amount: ralph.USD}
+	}
+	for _, want := range []string{"| 9 |", "$9.00", "**11** |", "**$10.00**"} {
+		if got := report.Summary(r); !strings.Contains(got, want) {
+			t.Errorf("Summary has no %q:\n%s", want, got)
+		}
 	}
 }
