@@ -87,7 +87,7 @@ var packages = map[string]struct {
 	"repo/worktree":    {[]string{"repo/files", "repo/gitconfig", "repo/gitdir", "repo/index", "repo/printable", "repo/store"}, "git in the sandbox, and what it shows of the work tree"},
 	"repo/objects":     {[]string{"repo/lines", "repo/remote", "repo/store", "repo/worktree"}, "objects from the work tree, the store or a server; merges trees"},
 	"repo/history":     {[]string{"repo/objects", "repo/remote", "repo/store", "repo/worktree"}, "what a branch has that its base lacks; knows no run"},
-	"repo/integrate":   {[]string{"ralph", "repo/inspection", "repo/lfs", "repo/objects", "repo/patch", "repo/printable", "repo/publish", "repo/store", "repo/worktree"}, "stories of others onto the branch, in the store; knows no list"},
+	"repo/integrate":   {[]string{"ralph", "repo/inspection", "repo/lfs", "repo/lines", "repo/objects", "repo/patch", "repo/printable", "repo/publish", "repo/store", "repo/worktree"}, "stories of others onto the branch, in the store; knows no list"},
 	"repo/patch":       {[]string{"repo/lines", "repo/store"}, "trees become a patch; pure"},
 	"repo/overlay":     {[]string{"repo/files", "repo/printable", "repo/store"}, "other versions of files in a work tree, for a while; uses no git"},
 	"repo/branchname":  {[]string{"repo/printable"}, "names of work branches; pure"},

@@ -231,6 +231,7 @@ type Tasks struct {
 	AcceptAtCap bool   // approvals at the cap are as good as others
 	ReviewAgent string // empty: Agent.Name
 	ReviewModel string // empty: Agent.Model when the agent is the same, else its own
+	Resolve     bool   // the agent resolves conflicts; else the story goes back
 }
 
 // Lane is a job that works on some stories of a list, and hands them over for another to

@@ -129,9 +129,9 @@ func tasksRows() []row {
 		{Input{Name: "review-model", Kind: Line, Max: 200, DefaultDoc: "`model`, or another agent's own", NoAction: true, Placeholder: "NAME",
 			Help: "Mode `tasks`: the model that reviews."},
 			func(l *loader, v value) { l.c.Tasks.ReviewModel = l.model(v) }},
-		{Input{Name: "on-conflict", Kind: Choice, Enum: []string{"return"}, Default: "return", Placeholder: "POLICY",
-			Help: "Mode `integrate`: a story that conflicts goes back to the list (`return`)."},
-			func(l *loader, v value) { l.choice(v) }},
+		{Input{Name: "on-conflict", Kind: Choice, Enum: []string{"return", "resolve"}, Default: "return", Placeholder: "POLICY",
+			Help: "Mode `integrate`: a story that conflicts goes back to the list (`return`), or the agent gets one turn to `resolve` it."},
+			func(l *loader, v value) { l.c.Tasks.Resolve = l.choice(v) == "resolve" }},
 	}
 }
 

@@ -122,6 +122,15 @@ func (r *run) build(it *Iteration) (Prompt, error) {
 	return prompt, err
 }
 
+// Once asks the agent once. Its error says why nobody was asked: a limit, or as that of an Agent.
+func (l *Loop) Once(ctx context.Context, p Prompt, used Usage) (Turn, error) {
+	r := run{Loop: l, usage: used}
+	if end, over := r.over(ctx, ctx); over {
+		return Turn{}, errors.New(end.reason)
+	}
+	return r.turn(ctx, p, NewDetector(l.Policy.Completion))
+}
+
 // turn asks once.
 func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn, error) {
 	prompt.CostLeft = r.Budget.left(r.usage.Cost.Amount)

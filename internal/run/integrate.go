@@ -23,6 +23,9 @@ const maxReturned = 1 << 20
 // agent.
 func (p *plan) integrates() bool { return p.cfg.Mode == config.ModeIntegrate }
 
+// asks reports whether the run asks an agent.
+func (p *plan) asks() bool { return !p.integrates() || p.cfg.Tasks.Resolve }
+
 // readWave reads what the lanes handed over, before anything is spent.
 func (p *plan) readWave() error {
 	if !p.integrates() {
@@ -38,7 +41,9 @@ func (p *plan) readWave() error {
 	p.wave = wave
 	p.cfg.Tasks.RalphDir, p.cfg.Loop.MaxIterations = wave.Plan.Dir, 0
 	p.rec.configured(p.cfg)
-	p.rec.report.Agent, p.rec.report.Model = "", "" // nobody asks one
+	if !p.cfg.Tasks.Resolve {
+		p.rec.report.Agent, p.rec.report.Model = "", "" // nobody asks one
+	}
 	for _, n := range wave.Notes {
 		p.rec.warn(n)
 	}
@@ -64,7 +69,7 @@ func (w *work) takeWave(ctx context.Context) (*integrating, error) {
 		return in, invalid(err)
 	}
 	in.owner = &integration.Owner{
-		Dir: in.repo.Prefix() + in.wave.Plan.Dir, Run: in.runID(), Judge: in.judge, Keep: in.keep, Told: in.told,
+		Dir: in.repo.Prefix() + in.wave.Plan.Dir, Run: in.runID(), Judge: in.judge, Keep: in.keep, Told: in.told, Ask: in.ask,
 		Rules: tasks.Rules{ReviewCap: in.cfg.Tasks.ReviewCap, SkipReview: in.cfg.Tasks.SkipReview},
 	}
 	var err error
@@ -104,8 +109,13 @@ func (in *integrating) run(ctx context.Context, baseline []ralph.Verdict) {
 
 func (in *integrating) integrate(ctx context.Context) error {
 	committer := in.committer(ctx)
+	var resolve func(context.Context, integrate.Conflict) (integrate.Files, string, error)
+	if in.cfg.Tasks.Resolve {
+		resolve = in.owner.Resolve
+	}
 	return integrate.Run(ctx, integrate.Options{
-		Branch: in.repo.Line(), Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
+		Resolve: resolve,
+		Branch:  in.repo.Line(), Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
 		Inspect: in.inspect.Look, Owner: in.owner, Landed: in.owner.Landed, MaxPatchBytes: maxReturned,
 		Cache: content.NewCache().Of,
 	}, in.stories)
@@ -145,6 +155,42 @@ func (in *integrating) judge(ctx context.Context, commit string) (red string, er
 		in.green = verdicts
 	}
 	return in.rec.masked(b.String()), nil
+}
+
+// ask asks the agent once to resolve a conflict, on a budget of its own.
+func (in *integrating) ask(ctx context.Context, c integrate.Conflict, step ralph.Step, prompt string) (files integrate.Files, cost ralph.Cost, why string, err error) {
+	r := &in.rec.report
+	l := ralph.Loop{
+		Agent: lean{in.agents}, Policy: ralph.Policy{Completion: in.cfg.Loop.Completion},
+		Budget: ralph.Budget{Cost: in.costLeft(), Tokens: in.cfg.Limits.Tokens, Total: in.cfg.Limits.TotalCost, Before: in.history.Cost().Amount},
+		Emit:   in.emit, Stop: in.Stop.Halt,
+	}
+	r.Budget = l.Budget
+	files, why, err = in.tree.Change(ctx, c.Commit, c.Paths, func() string {
+		it := ralph.Iteration{Number: len(r.Iterations) + 1, Started: time.Now(), Step: step}
+		in.emit(ralph.Event{Kind: ralph.EventIterationStart, At: it.Started, Iteration: it.Number, Step: step})
+		turn, err := l.Once(ctx, ralph.Prompt{Text: prompt, Iteration: it.Number, Attempt: 1}, r.Usage())
+		end := ralph.Event{Kind: ralph.EventIterationEnd, At: time.Now(), Iteration: it.Number}
+		if err != nil {
+			in.emit(end)
+			return in.rec.masked(err.Error())
+		}
+		it.Turns, it.Duration = []ralph.Turn{turn}, time.Since(it.Started)
+		failed := ""
+		if f := turn.Failure; f != nil {
+			it.Rejection, failed = ralph.RejectedTurn, strings.TrimSuffix(f.Kind.String()+": "+f.Message, ": ")
+		}
+		r.Iterations, cost = append(r.Iterations, it), it.Usage().Cost
+		end.Record = &it
+		in.emit(end)
+		return in.rec.masked(failed)
+	})
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	} else if err == nil && in.Stop.halted() {
+		err = errHalted
+	}
+	return files, cost, why, err
 }
 
 // setUpAgain runs the setup commands on what is in the work tree, with nothing of what they
@@ -216,6 +262,7 @@ func (in *integrating) report(ctx context.Context) {
 		}
 	}
 	r.Wave = in.wave.Report(in.waves, left)
+	r.Wave.Cost = r.Wave.Cost.Add(r.Usage().Cost)
 	r.Wave.Verdicts, r.Wave.Earlier = in.green, in.wave.Earlier(in.start.Messages, r.Tasks.Stories)
 	if r.Outcome == ralph.Completed {
 		r.Reason = r.Wave.Why

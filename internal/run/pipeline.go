@@ -89,7 +89,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 		return s.refuse()
 	}
 	var agents agentSet
-	if !plan.integrates() {
+	if plan.asks() {
 		agents, err = branch.checkAgent(s.before)
 	}
 	if s.over("agent", err) {

@@ -40,7 +40,7 @@ type sandboxed struct {
 func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	s := &sandboxed{workspace: w, Environ: w.Environ, delay: w.cfg.Loop.Delay}
 	s.git = &git{box: s, dir: s.dir()}
-	if s.Before.Left == nil && !s.integrates() {
+	if s.Before.Left == nil && s.asks() {
 		if err := s.checkKey(); err != nil {
 			return s, invalid(err)
 		}

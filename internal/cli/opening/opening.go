@@ -137,7 +137,7 @@ func risks(in *run.Input) []string {
 	}
 	own, docker := in.Isolation(in.Config)
 	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
-	if in.Config.Mode == config.ModeIntegrate { // no agent runs, but the checks run what agents wrote
+	if in.Config.Mode == config.ModeIntegrate && !in.Config.Tasks.Resolve { // no agent runs, but the checks run what agents wrote
 		if sandboxed {
 			return nil
 		}
@@ -154,7 +154,7 @@ func risks(in *run.Input) []string {
 	default:
 		risks = append(risks, in.Config.Agent.Name+" runs "+who+"restricted only by its own permissions ("+auto+" adds a sandbox"+on+")")
 	}
-	if len(in.Config.Checks.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
+	if len(in.Config.Checks.Guardrails) == 0 && in.Config.Mode != config.ModeTasks && in.Config.Mode != config.ModeIntegrate { // whose list has commands
 		risks = append(risks, "no guardrails check its work ("+guardrails+")")
 	}
 	return risks
@@ -163,7 +163,7 @@ func risks(in *run.Input) []string {
 // unlimited is what a run may spend that has neither a budget nor a deadline;
 // empty when it has one of them.
 func unlimited(in *run.Input) string {
-	if in.Config.Mode == config.ModeIntegrate {
+	if in.Config.Mode == config.ModeIntegrate && !in.Config.Tasks.Resolve {
 		return ""
 	}
 	limits, uncounted := in.Config.Limits, in.Config.Uncounted()
@@ -174,6 +174,8 @@ func unlimited(in *run.Input) string {
 	switch n := in.Config.Loop.MaxIterations; {
 	case n == 0:
 		limit = "no limit on iterations, cost or time"
+	case in.Config.Mode == config.ModeIntegrate:
+		limit = "a turn for each conflict, with no limit on cost or time"
 	case n > 1:
 		limit = fmt.Sprintf("up to %d iterations, with no limit on cost or time", n)
 	}

@@ -48,9 +48,11 @@ type Trees struct {
 type Return struct {
 	Paths []string   // that conflict; foreign text
 	By    [][]string // the stories of this integration that changed each of them
-	Red   string     // what the checks say; foreign text
-	Waits string     // why it cannot be in; empty: paths or checks are why
-	Patch []byte     // its change, for who goes on with it
+	// Unresolved is why the conflict is not resolved, though somebody was to; foreign text.
+	Unresolved string
+	Red        string // what the checks say; foreign text
+	Waits      string // why it cannot be in; empty: paths or checks are why
+	Patch      []byte // its change, for who goes on with it
 }
 
 // Refusal is a story of which nothing may be used.
@@ -85,6 +87,7 @@ type Owner interface {
 type Result struct {
 	Commit   string // on the branch, of the story or of its return; empty: there is none
 	In       bool
+	Resolved bool // in, by somebody who resolved its conflict
 	Already  bool // somebody else had it done
 	Refused  bool
 	Why      string   // it is not in; one line, foreign text
@@ -102,6 +105,9 @@ type Options struct {
 	Owner             Owner
 	Landed            []Story // that are in already, by an integration before
 	MaxPatchBytes     int64
+	// Resolve has somebody resolve a conflict; nil: the story is handed back. why says that
+	// nobody could. An error ends the integration.
+	Resolve func(context.Context, Conflict) (files Files, why string, err error)
 }
 
 // Integrator puts stories onto a branch.
@@ -169,14 +175,17 @@ func Run(ctx context.Context, opt Options, stories []Story) error {
 	return nil
 }
 
-// group places stories until so many are in. n is how many have had their turn.
+// group places stories until so many are in, or one is in whose conflict was resolved: it is
+// checked by itself, on what is checked. n is how many have had their turn.
 func (in *Integrator) group(ctx context.Context, stories []Story, most int) (group []placed, n int, err error) {
-	for most > 0 && n < len(stories) {
+	for before := len(in.landed); most > 0 && n < len(stories); {
 		if ctx.Err() != nil {
 			return nil, 0, context.Cause(ctx)
 		}
 		p := placed{Story: stories[n], below: in.tip}
-		if p.done, err = in.place(ctx, p.Story); err != nil {
+		if p.done, err = in.place(ctx, p.Story, len(in.landed) == before); errors.Is(err, errNotAlone) {
+			return group, n, nil
+		} else if err != nil {
 			return nil, 0, err
 		}
 		if p.done.In {
@@ -185,6 +194,9 @@ func (in *Integrator) group(ctx context.Context, stories []Story, most int) (gro
 		}
 		group = append(group, p)
 		n++
+		if p.done.Resolved {
+			return group, n, nil
+		}
 	}
 	return group, n, nil
 }
@@ -220,8 +232,8 @@ func (in *Integrator) throwOut(ctx context.Context, stories []Story, group []pla
 	return append(group[:i:i], p), i + 1, nil
 }
 
-// place merges a story onto the tip, or hands it back.
-func (in *Integrator) place(ctx context.Context, s Story) (Result, error) {
+// place merges a story onto the tip, or hands it back. alone says that the tip is checked.
+func (in *Integrator) place(ctx context.Context, s Story, alone bool) (Result, error) {
 	trees, err := in.trees(s)
 	if err != nil {
 		return refused(err.Error()), nil //nolint:nilerr // what cannot be read of it is foreign
@@ -266,7 +278,18 @@ func (in *Integrator) place(ctx context.Context, s Story) (Result, error) {
 		if len(paths) == 0 {
 			paths = []string{conflict}
 		}
-		return in.back(ctx, s, Return{Paths: paths, By: in.by(paths)}, "conflicts in "+shown(paths))
+		c := Conflict{Story: s, Paths: paths, By: in.by(paths)}
+		var why string
+		if tree, why, err = in.resolve(ctx, c, trees, ours, alone); err != nil {
+			return Result{}, err
+		}
+		if tree.IsZero() {
+			said := "conflicts in " + shown(paths)
+			if why != "" {
+				said += "; not resolved: " + why
+			}
+			return in.back(ctx, s, Return{Paths: paths, By: c.By, Unresolved: why}, said)
+		}
 	}
 	files, message, err := in.Owner.In(s, read)
 	if errors.As(err, &refusal) {
@@ -276,6 +299,7 @@ func (in *Integrator) place(ctx context.Context, s Story) (Result, error) {
 		return Result{}, err
 	}
 	done, err := in.commit(ctx, trees.tip, tree, files, message)
+	done.Resolved = conflict != ""
 	for _, ch := range own {
 		done.Paths = append(done.Paths, ch.Path)
 	}

@@ -17,6 +17,54 @@ const (
 // unchanged line between them for one; such a change of both sides, unless it
 // is the same, is a conflict.
 func Merge(base, ours, theirs []byte) ([]byte, bool) {
+	return merge(base, ours, theirs, func(*bytes.Buffer, [][]byte, [][]byte, [][]byte) bool { return false })
+}
+
+// The lines between which Marked puts what conflicts, each with a name behind it.
+const (
+	MarkOurs   = "<<<<<<<"
+	MarkBase   = "|||||||"
+	MarkBoth   = "======="
+	MarkTheirs = ">>>>>>>"
+)
+
+// Marked is Merge, which never fails at a conflict: both sides stand between markers, with
+// what they come from, as git's diff3 style has it.
+func Marked(base, ours, theirs []byte, mine, there string) ([]byte, bool) {
+	return merge(base, ours, theirs, func(out *bytes.Buffer, was, a, b [][]byte) bool {
+		part := func(mark string, l [][]byte) {
+			out.WriteString(mark + "\n")
+			out.Write(bytes.Join(l, nil))
+			if n := len(l); n > 0 && !bytes.HasSuffix(l[n-1], []byte("\n")) {
+				out.WriteByte('\n')
+			}
+		}
+		part(MarkOurs+" "+mine, a)
+		part(MarkBase+" base", was)
+		part(MarkBoth, b)
+		out.WriteString(MarkTheirs + " " + there + "\n")
+		return true
+	})
+}
+
+// Marks counts the lines of a text that may be conflict markers, by kind.
+func Marks(text []byte) map[string]int {
+	n := map[string]int{}
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimRight(line, "\r\n")
+		for _, mark := range []string{MarkOurs, MarkBase, MarkTheirs} {
+			if rest, ok := bytes.CutPrefix(line, []byte(mark)); ok && (len(rest) == 0 || rest[0] == ' ') {
+				n[mark]++
+			}
+		}
+		if string(line) == MarkBoth {
+			n[MarkBoth]++
+		}
+	}
+	return n
+}
+
+func merge(base, ours, theirs []byte, conflict func(out *bytes.Buffer, was, mine, there [][]byte) bool) ([]byte, bool) {
 	o, a, b := Split(base), Split(ours), Split(theirs)
 	inA, ok := Matches(o, a)
 	if !ok {
@@ -48,7 +96,7 @@ func Merge(base, ours, theirs []byte) ([]byte, bool) {
 			out.Write(bytes.Join(there, nil))
 		case sameLines(there, was):
 			out.Write(bytes.Join(mine, nil))
-		default:
+		case !conflict(&out, was, mine, there):
 			return nil, false
 		}
 		i, j, k = next, nj, nk

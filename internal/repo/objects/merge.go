@@ -20,32 +20,40 @@ func (o *Objects) Merge(ctx context.Context, base, ours, theirs plumbing.Hash) (
 	})
 }
 
+// Marked is Merge, with conflict markers in the text files at which it would fail. ok is false
+// where there are other conflicts, which no text can hold.
+func (o *Objects) Marked(ctx context.Context, base, ours, theirs plumbing.Hash, name string) (tree plumbing.Hash, ok bool, err error) {
+	tree, conflict, err := o.Store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
+		if out, ok := o.mergeFile(ctx, was, mine, there); ok {
+			return out, true
+		}
+		if was == (store.Entry{}) && mine.Mode == there.Mode {
+			was.Mode = mine.Mode
+		}
+		out, text, ok := o.sides(ctx, was, mine, there)
+		if !ok {
+			return store.Entry{}, false
+		}
+		b, ok := lines.Marked(text[0], text[2], text[1], "branch", name)
+		if !ok {
+			return store.Entry{}, false
+		}
+		h, err := o.Store.Write(plumbing.BlobObject, b)
+		out.Hash = h
+		return out, err == nil
+	})
+	return tree, conflict == "", err
+}
+
 // mergeFile merges a file that both sides changed. ok is false where the two changes
 // touch, and for what is no text of at most maxTextBytes.
 func (o *Objects) mergeFile(ctx context.Context, was, mine, there store.Entry) (out store.Entry, ok bool) {
-	sides := []store.Entry{was, mine, there}
-	for _, e := range sides {
-		if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
-			return store.Entry{}, false
-		}
+	out, text, ok := o.sides(ctx, was, mine, there)
+	if !ok {
+		return store.Entry{}, false
 	}
-	out = there
-	if there.Mode == was.Mode {
-		out.Mode = mine.Mode
-	}
-	switch {
-	case mine.Hash == was.Hash || mine.Hash == there.Hash:
+	if text == nil {
 		return out, true
-	case there.Hash == was.Hash:
-		out.Hash = mine.Hash
-		return out, true
-	}
-	var text [3][]byte
-	for i, e := range sides {
-		o.ImportBlobs(ctx, 2*maxTextBytes, e)
-		if text[i], ok = o.Store.Text(e.Hash, maxTextBytes); !ok {
-			return store.Entry{}, false
-		}
 	}
 	b, ok := lines.Merge(text[0], text[1], text[2])
 	if !ok {
@@ -60,6 +68,41 @@ func (o *Objects) mergeFile(ctx context.Context, was, mine, there store.Entry) (
 	}
 	out.Hash = h
 	return out, true
+}
+
+// sides are the texts of a file that both sides changed; nil where one side has it all: out.
+// Without a text of each that is to be merged it is false.
+func (o *Objects) sides(ctx context.Context, was, mine, there store.Entry) (out store.Entry, text [][]byte, ok bool) {
+	sides := []store.Entry{was, mine, there}
+	for _, e := range sides {
+		if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+			return store.Entry{}, nil, false
+		}
+	}
+	out = there
+	if there.Mode == was.Mode {
+		out.Mode = mine.Mode
+	}
+	switch {
+	case mine.Hash == was.Hash || mine.Hash == there.Hash:
+		return out, nil, true
+	case there.Hash == was.Hash:
+		out.Hash = mine.Hash
+		return out, nil, true
+	}
+	for _, e := range sides {
+		if e.Hash.IsZero() { // both sides added it
+			text = append(text, nil)
+			continue
+		}
+		o.ImportBlobs(ctx, 2*maxTextBytes, e)
+		b, ok := o.Store.Text(e.Hash, maxTextBytes)
+		if !ok {
+			return store.Entry{}, nil, false
+		}
+		text = append(text, b)
+	}
+	return out, text, true
 }
 
 // Adds reports whether merging what changed from one tree to another would change a third.

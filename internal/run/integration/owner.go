@@ -35,6 +35,9 @@ type Owner struct {
 	Judge func(ctx context.Context, commit string) (red string, err error)
 	Keep  func(ctx context.Context, commit string) error
 	Told  func(s ralph.WaveStory, r integrate.Result)
+	// Ask asks an agent to resolve a conflict, and returns what it made of the files. Only
+	// Resolve needs it.
+	Ask func(ctx context.Context, c integrate.Conflict, step ralph.Step, prompt string) (files integrate.Files, cost ralph.Cost, why string, err error)
 
 	Landed []integrate.Story // that an integration before has brought in; Stories sets it
 
@@ -48,6 +51,7 @@ type handed struct {
 	lane *fanout.Offer
 	done fanout.Done
 	more ralph.MicroUSD // that the lane cost besides its stories
+	turn ralph.Cost     // of resolving its conflict
 }
 
 func (o *Owner) path(name string) string { return o.Dir + "/" + name }
@@ -254,6 +258,9 @@ func (o *Owner) feedback(s integrate.Story, r integrate.Return) string {
 			names = append(names, name)
 		}
 		b.WriteString("both sides changed " + strings.Join(names, ", ") + ".")
+		if r.Unresolved != "" {
+			b.WriteString(" The conflict was not resolved: " + strings.TrimRight(r.Unresolved, ".") + ".")
+		}
 	default:
 		tail := r.Red
 		if len(tail) > maxTail {
@@ -274,6 +281,7 @@ func (o *Owner) message(s integrate.Story, title string, in bool) string {
 	h := o.lanes[s.ID]
 	cost := h.done.Cost.Of()
 	cost.Amount += h.more
+	cost = cost.Add(h.turn)
 	return memory.LaneMessage(memory.Laned{Run: o.Run, Story: s.ID, Title: title, Lane: h.lane.Key, Cost: cost, In: in})
 }
 
@@ -289,7 +297,7 @@ func (o *Owner) Take(ctx context.Context, commit string) error { return o.Keep(c
 func (o *Owner) Tell(s integrate.Story, r integrate.Result) {
 	h := o.lanes[s.ID]
 	w := o.waveStory(h.lane, h.done)
-	w.Why = r.Why
+	w.Why, w.Cost = r.Why, w.Cost.Add(h.turn)
 	switch {
 	case r.In:
 		w.Fate, w.Commit = ralph.FateIn, r.Commit
