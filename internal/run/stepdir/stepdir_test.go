@@ -32,7 +32,10 @@ func folder(t *testing.T, temp, name string) (string, *stepdir.Dir) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, mode := range map[string]os.FileMode{"own": 0o700, "walked": 0o711, "shared": 0o770, "read": 0o755, "work": 0o700, "work/inside": 0o700} {
+	if err := os.Mkdir(filepath.Join(dir, "work"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"own": 0o700, "walked": 0o711, "shared": 0o770, "read": 0o755, "work/inside": 0o700} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
@@ -118,9 +119,7 @@ func newMachine(t *testing.T, project string) *machine {
 // install puts the recorder on PATH.
 func (d *machine) install(t *testing.T, program string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(d.fake, "bin", program), []byte(recorder), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(d.fake, "bin", program), recorder)
 }
 
 // processes starts its supervisor when there is something to run: most of the
@@ -229,4 +228,15 @@ func (c *canned) Run(_ context.Context, cmd proc.Command) (proc.Exit, error) {
 		}
 	}
 	return c.exit, c.err
+}
+
+// writeProgram writes a program that is started. No child is forked meanwhile: it would hold
+// the file open for writing, and starting it would fail with ETXTBSY.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }

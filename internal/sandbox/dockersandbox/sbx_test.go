@@ -63,9 +63,7 @@ func TestSbxCommand(t *testing.T) { // 003-03
 	d, name := newSbxMachine(t, hardName)
 	d.o.Env[0] = "PATH=" + filepath.Join(d.fake, "bin") + ":" + os.Getenv("PATH") // for bash
 	claude := "#!/bin/sh\nprintf '%s\\n' \"$PWD\" \"$@\"\nexit 7\n"
-	if err := os.WriteFile(filepath.Join(d.fake, "bin", "claude"), []byte(claude), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(d.fake, "bin", "claude"), claude)
 	v := d.vm(t)
 	if ok, why, err := v.Available(t.Context()); !ok {
 		t.Fatal(why, err)
@@ -131,9 +129,7 @@ func TestSbxOrDocker(t *testing.T) { // 003-03
 			d, _ := newSbxMachine(t, "app")
 			if tc.sbx != "" {
 				script := "#!/bin/sh\nprintf '%s' '" + tc.sbx + "' >&2\nexit 1\n"
-				if err := os.WriteFile(filepath.Join(d.fake, "bin", "sbx"), []byte(script), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				writeProgram(t, filepath.Join(d.fake, "bin", "sbx"), script)
 			}
 			if !tc.docker {
 				if err := os.Remove(filepath.Join(d.fake, "bin", "docker")); err != nil {
@@ -205,9 +201,7 @@ func TestStateBesideMounts(t *testing.T) {
 	t.Parallel()
 	d, _ := newSbxMachine(t, "app")
 	script := "#!/bin/sh\nfor last; do :; done\ncase $last in */.claude) exit 1 ;; esac\nexec /bin/rm \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(d.fake, "bin", "rm"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(d.fake, "bin", "rm"), script)
 	if err := d.vm(t).Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
