@@ -66,6 +66,20 @@ func (p *Plan) Encode() []byte {
 	return append(data, '\n')
 }
 
+// Kept is what the integration of a part may cost of what the lanes do not get; 0: no limit.
+func (p *Plan) Kept() ralph.MicroUSD {
+	left := p.Budget
+	for _, part := range p.Parts {
+		for _, l := range part.Lanes {
+			left -= l.Budget
+		}
+	}
+	if p.Budget == 0 {
+		return 0
+	}
+	return max(1, left/ralph.MicroUSD(len(p.Parts)))
+}
+
 // ID names the plan: 12 hex digits of its SHA-256.
 func (p *Plan) ID() string {
 	sum := sha256.Sum256(p.Encode())

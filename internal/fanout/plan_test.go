@@ -679,3 +679,24 @@ func FuzzDecodePlan(f *testing.F) {
 		}
 	})
 }
+
+// The integrations of a wave have what the lanes did not get.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	lane := func(usd ralph.MicroUSD) fanout.Part {
+		return fanout.Part{Lanes: []fanout.Lane{{Budget: usd * ralph.USD}}}
+	}
+	for _, tt := range []struct {
+		plan fanout.Plan
+		want ralph.MicroUSD
+	}{
+		{fanout.Plan{Parts: []fanout.Part{lane(0)}}, 0},
+		{fanout.Plan{Budget: 10 * ralph.USD, Parts: []fanout.Part{lane(8)}}, 2 * ralph.USD},
+		{fanout.Plan{Budget: 10 * ralph.USD, Parts: []fanout.Part{lane(4), lane(4)}}, ralph.USD},
+		{fanout.Plan{Budget: 8 * ralph.USD, Parts: []fanout.Part{lane(8)}}, 1},
+	} {
+		if got := tt.plan.Kept(); got != tt.want {
+			t.Errorf("%+v.Kept() = %d, want %d", tt.plan, got, tt.want)
+		}
+	}
+}

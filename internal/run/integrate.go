@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ func (p *plan) readWave() error {
 	}
 	p.wave = wave
 	p.cfg.Tasks.RalphDir, p.cfg.Loop.MaxIterations = wave.Plan.Dir, 0
+	if kept := wave.Plan.Kept(); kept > 0 && p.cfg.Tasks.Resolve {
+		p.cfg.Limits.Cost = min(kept, cmp.Or(p.cfg.Limits.Cost, kept))
+	}
 	p.rec.configured(p.cfg)
 	if !p.cfg.Tasks.Resolve {
 		p.rec.report.Agent, p.rec.report.Model = "", "" // nobody asks one
