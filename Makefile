@@ -68,7 +68,7 @@ race: ## the packages that start goroutines or lock, with the race detector
 LONG = $(shell grep -rl --include='*_test.go' '^//go:build long' cmd internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 long: ## the scripts that take long, many runs at once, installations by the real npm (Node.js)
-	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 15m -tags long -parallel 8 -run 'TestLongScripts|TestRunsAtOnce|TestRealNpm|TestTenThousandBundles' ./cmd/ralph ./internal/agent/install ./internal/run/integration
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 15m -tags long -parallel 8 -run 'TestLongScripts|TestRunsAtOnce|TestRealNpm' ./cmd/ralph ./internal/agent/install
 
 nightly: ## the long cases, and everything with the race detector
 	@[ -n "$(RACE)" ] || { echo "the race detector needs a C compiler"; exit 1; }
