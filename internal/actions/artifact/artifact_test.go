@@ -41,7 +41,7 @@ func TestUpload(t *testing.T) {
 	kept, dir := t.TempDir(), filepath.Join(t.TempDir(), "lane")
 	server := fakeresults.New(t, kept)
 	s := open(t, server.URL+"/some/path")
-	big := make([]byte, 20<<20)
+	big := make([]byte, 9<<20) // more than a block
 	_, _ = rand.Read(big)
 	files := map[string][]byte{"lane.json": []byte("{}\n"), "lane.bundle": big, "empty": nil}
 	if err := os.Mkdir(dir, 0o700); err != nil {
