@@ -2,14 +2,15 @@ package toolchain
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Command is a program that PATH finds.
@@ -22,9 +23,9 @@ type Command struct {
 // Lookup finds a program on PATH.
 type Lookup func(name string) (string, error)
 
-// Commands are what PATH finds, each name once, the usual ones first. Folders in one of
-// without are left out. What lies in a folder of the system is not looked at: it may be no
-// program.
+// Commands are what PATH finds outside of the system's folders, each name once, the usual
+// ones first. Folders in one of without are left out. What lies in a folder of the system
+// starts in every sandbox, unless it is a link to somewhere else.
 func Commands(path string, look Lookup, without ...string) []Command {
 	var all []Command
 	seen, found := map[string]bool{}, map[string]string{}
@@ -44,16 +45,18 @@ func Commands(path string, look Lookup, without ...string) []Command {
 		if err != nil {
 			continue
 		}
-		system := slices.ContainsFunc(systemFolders, func(s string) bool { return within(dir, s) })
+		system := ofSystem(dir)
 		for _, e := range entries {
 			c := Command{Name: e.Name(), Path: filepath.Join(dir, e.Name())}
 			if seen[c.Name] || e.IsDir() || strings.ContainsRune(c.Name, '\n') {
 				continue
 			}
-			if c.Needs = []string{c.Path}; !system {
-				if c.Needs = Needs(c.Path, remembered); c.Needs == nil {
-					continue
-				}
+			if system && (e.Type()&os.ModeSymlink == 0 || staysInSystem(c.Path)) {
+				seen[c.Name] = true
+				continue
+			}
+			if c.Needs = Needs(c.Path, remembered); c.Needs == nil {
+				continue
 			}
 			seen[c.Name] = true
 			all = append(all, c)
@@ -65,6 +68,16 @@ func Commands(path string, look Lookup, without ...string) []Command {
 
 // systemFolders are open in every sandbox: what is in them starts there.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/opt", "/etc"}
+
+func ofSystem(path string) bool {
+	return slices.ContainsFunc(systemFolders, func(s string) bool { return within(path, s) })
+}
+
+// staysInSystem reports whether a link leads to a file in a folder of the system, or nowhere.
+func staysInSystem(link string) bool {
+	target, err := filepath.EvalSymlinks(link)
+	return err != nil || ofSystem(target)
+}
 
 // usual are the commands that teams use most.
 var usual = strings.Fields("node npm npx pnpm yarn bun deno python python3 pip pip3 pytest uv poetry go cargo rustc java javac mvn gradle " +
@@ -101,8 +114,27 @@ func Needs(program string, look Lookup) []string {
 // maxNeeds bounds the scripts that start each other.
 const maxNeeds = 4
 
-// shim finds what a script of a version manager goes on as, such as pyenv's.
-var shim = lazyregexp.New(`(?m)^[ \t]*exec "?(/[\w./+-]+)`)
+// shimTarget is what a script of a version manager goes on as, such as pyenv's: the first
+// path that it execs. Empty if it execs none.
+func shimTarget(script []byte) string {
+	for line := range bytes.Lines(script) {
+		command, ok := bytes.CutPrefix(bytes.TrimLeft(line, " \t"), []byte("exec "))
+		if !ok {
+			continue
+		}
+		command = bytes.TrimPrefix(command, []byte(`"`))
+		end := bytes.IndexFunc(command, func(r rune) bool {
+			return r >= utf8.RuneSelf || r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("./+-", r)
+		})
+		if end < 0 {
+			end = len(command)
+		}
+		if end > 1 && command[0] == '/' {
+			return string(command[:end])
+		}
+	}
+	return ""
+}
 
 // goesOn is what the kernel starts for a script, and the program that is started
 // then: by env, or by a shim. Both are empty for what is no script.
@@ -127,8 +159,8 @@ func goesOn(text []byte, look Lookup) (interpreter, next string) {
 			break
 		}
 	}
-	if m := shim.FindStringSubmatch(string(text)); m != nil && len(text) < maxHead {
-		next = m[1]
+	if len(text) < maxHead {
+		next = cmp.Or(shimTarget(text), next)
 	}
 	return words[0], next
 }
