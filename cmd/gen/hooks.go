@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/hook"
@@ -25,16 +26,15 @@ func kindsTable() string {
 	return table([]string{"Kind", "Refused", "Such as", "Not"}, rows)
 }
 
-func evasionsTable() string {
-	var rows [][]string
+// evasionsList says what is not seen, without the examples, which are tests.
+func evasionsList() string {
+	var all []string
 	for _, e := range shellguard.Evasions() {
-		line := e.Line
-		if len(line) > 80 {
-			line = line[:12] + " … " + line[len(line)-20:]
+		if !slices.Contains(all, e.Why) {
+			all = append(all, e.Why)
 		}
-		rows = append(rows, []string{commands([]string{line}), e.Why})
 	}
-	return table([]string{"For example", "Why"}, rows)
+	return "Not seen, among others: " + strings.Join(all, "; ") + ".\n"
 }
 
 // commands are command lines for a cell, one below the other.

@@ -113,7 +113,7 @@ func blocks() map[string]func() string {
 		"agents-image":       imageVersions,
 		"hook-thresholds":    thresholdsTable,
 		"hook-kinds":         kindsTable,
-		"hook-evasions":      evasionsTable,
+		"hook-evasions":      evasionsList,
 	}
 }
 

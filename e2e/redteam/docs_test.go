@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,21 +42,52 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// list has a table for each way in which attacks are held off.
+// list counts the attacks that each protection has to hold, by where they run, and
+// names those that are known to get through, by the reason.
 func list() string {
+	type counts [len(columns)]int
+	type gap struct{ where, why string }
 	var b strings.Builder
-	all := attacks()
-	fmt.Fprintf(&b, "\n%d attacks.\n", len(all))
 	var defenses []string
-	rows := map[string][]string{}
+	var gaps []gap
+	rows, names := map[string]*counts{}, map[gap][]string{}
+	all := attacks()
 	for _, a := range all {
 		if rows[a.Defense] == nil {
 			defenses = append(defenses, a.Defense)
+			rows[a.Defense] = new(counts)
 		}
-		rows[a.Defense] = append(rows[a.Defense], fmt.Sprintf("|`%s`|%s|\n", a.ID, cell(a.Tries)))
+		var open []string
+		for _, where := range a.columns() {
+			rows[a.Defense][where]++
+			if a.Known != "" && (len(a.KnownIn) == 0 || slices.Contains(a.KnownIn, where)) {
+				open = append(open, columns[where])
+			}
+		}
+		if open == nil {
+			continue
+		}
+		g := gap{strings.Join(open, ", "), a.Known}
+		if len(open) == len(columns) {
+			g.where = "everywhere"
+		}
+		if names[g] == nil {
+			gaps = append(gaps, g)
+		}
+		names[g] = append(names[g], "`"+a.ID+"`")
 	}
+	fmt.Fprintf(&b, "\n%d attacks: how many each protection has to hold, by where they run.\n\n", len(all))
+	fmt.Fprintf(&b, "|Protection|%s|\n|---|%s\n", strings.Join(columns[:], "|"), strings.Repeat("--:|", len(columns)))
 	for _, defense := range defenses {
-		fmt.Fprintf(&b, "\n### %s\n\n|Attack|What it tries|\n|---|---|\n%s", defense, strings.Join(rows[defense], ""))
+		fmt.Fprintf(&b, "|%s", cell(defense))
+		for _, n := range rows[defense] {
+			fmt.Fprintf(&b, "|%d", n)
+		}
+		b.WriteString("|\n")
+	}
+	b.WriteString("\nNot covered:\n\n|Attack|Where|Why|\n|---|---|---|\n")
+	for _, g := range gaps {
+		fmt.Fprintf(&b, "|%s|%s|%s|\n", strings.Join(names[g], ", "), g.where, cell(g.why))
 	}
 	return b.String() + "\n"
 }

@@ -3,7 +3,7 @@ package config
 func placeRows() []row {
 	return []row{
 		{Input{Name: "working-directory", Kind: Path, Default: ".", Placeholder: "DIR",
-			Help: "Where the agent, the guardrails and `setup` run, relative to the workspace."},
+			Help: "Where agent, guardrails and `setup` run, relative to the workspace."},
 			func(l *loader, v value) { l.c.Git.WorkingDirectory = l.directory(v) }},
 		{Input{Name: "setup", Core: true, Kind: Lines, Max: 100, Placeholder: "COMMAND",
 			Help: "Command lines that run once before the first iteration, as the agent's user."},
@@ -74,10 +74,10 @@ func publishRows() []row {
 			Help: "Create or update a pull request, or `none`."},
 			func(l *loader, v value) { l.c.PullRequest.Wanted = l.choice(v) == "create" }},
 		{Input{Name: "github-token", Kind: Secret, DefaultDoc: "the job's token; locally GITHUB_TOKEN or GH_TOKEN", NoFlag: true, NoFile: true,
-			Help: "The token that pushes and makes the pull request. The agent never sees it."},
+			Help: "The token for pushes and the pull request. The agent never sees it."},
 			func(l *loader, v value) { l.c.Git.Token = l.secret(v) }},
 		{Input{Name: "ci-token", Aliases: []string{"branch-token"}, Kind: Secret, DefaultDoc: "`github-token`", NoFlag: true, NoFile: true,
-			Help: "A token of an App or a person that pushes the branch, so that workflows start. The agent never sees it."},
+			Help: "A token of an App or a person that pushes the branch, so that workflows start."},
 			func(l *loader, v value) { l.c.Git.CIToken = l.secret(v) }},
 		{Input{Name: "dry-run", Core: true, Kind: Bool, Default: "false",
 			Help: "Run the loop, but push nothing and open no pull request."},

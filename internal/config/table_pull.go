@@ -53,10 +53,10 @@ func pullRows() []row {
 func triggerRows() []row {
 	return []row{
 		{Input{Name: "use-event", Kind: Choice, Enum: []string{"auto", "always", "never"}, Default: "auto", Placeholder: "WHEN",
-			Help: "Whether the event's text is the task: `auto` (if there is no other prompt), `always` (below the other one), or `never`."},
+			Help: "Use the event's text as the task: `auto` (if there is no other prompt), `always` (below the other one), or `never`."},
 			func(l *loader, v value) { l.c.Trigger.Use = UseEvent(l.choice(v)) }},
 		{Input{Name: "trigger-command", Kind: Line, Max: 50, Default: "/ralph", NoAction: true, Placeholder: "WORD",
-			Help: "The word at the start of a comment's line that starts a run."},
+			Help: "The word that starts a run, at the start of a comment's line."},
 			func(l *loader, v value) { l.c.Trigger.Command = l.slashCommand(v) }},
 		{Input{Name: "trigger-label", Kind: Line, Max: 50, Default: "ralph", Placeholder: "LABEL",
 			Help: "The label that starts a run on an issue or a pull request."},
@@ -65,7 +65,7 @@ func triggerRows() []row {
 			Help: "Bots whose texts and commands count, such as `renovate[bot]`."},
 			func(l *loader, v value) { l.c.Trigger.AllowBots = l.logins(v) }},
 		{Input{Name: "issue-comment", Kind: Bool, Default: "true", NoAction: true,
-			Help: "Keep one comment about the run on its issue or pull request."},
+			Help: "Keep a comment about the run on its issue or pull request."},
 			func(l *loader, v value) { l.c.Trigger.Comment = l.boolean(v) }},
 	}
 }
