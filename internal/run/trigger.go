@@ -118,13 +118,13 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 		})
 		return d, invalid(err)
 	case trigger.NeedsRun:
-		run, err := client.FailedRun(ctx, d.RunID)
+		failed, err := client.FailedRun(ctx, d.RunID)
 		if err != nil {
 			p.rec.note("The logs of the failed workflow could not be read: " + err.Error())
 			p.rec.out.Warn(err.Error())
 		}
 		var jobs []trigger.Job
-		for _, one := range run.Jobs {
+		for _, one := range failed {
 			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: p.rec.redact.Text(one.Tail)})
 		}
 		d, err = d.WithRun(jobs)
