@@ -13,7 +13,6 @@ import (
 type Pull struct {
 	Open    bool
 	HeadRef string // branch, in HeadRepository
-	HeadSHA string
 	// HeadRepository is where the head lies, owner/name; empty when it is gone.
 	HeadRepository string
 	BaseRef        string
@@ -41,6 +40,6 @@ func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
 		return Pull{}, fmt.Errorf("%s in %s: the answer is not what the API promises", operation, c.api.Where())
 	}
 	return Pull{
-		Open: found.GetState() == "open", HeadRef: head.GetRef(), HeadSHA: head.GetSHA(), HeadRepository: head.GetRepo().GetFullName(), BaseRef: base.GetRef(),
+		Open: found.GetState() == "open", HeadRef: head.GetRef(), HeadRepository: head.GetRepo().GetFullName(), BaseRef: base.GetRef(),
 	}, nil
 }

@@ -114,7 +114,7 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 			state = "open"
 		}
 		d, err = d.WithPull(trigger.Pull{
-			State: state, HeadRef: pull.HeadRef, HeadSHA: pull.HeadSHA, HeadRepository: pull.HeadRepository, BaseRef: pull.BaseRef,
+			State: state, HeadRef: pull.HeadRef, HeadRepository: pull.HeadRepository, BaseRef: pull.BaseRef,
 		})
 		return d, invalid(err)
 	case trigger.NeedsRun:
