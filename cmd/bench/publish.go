@@ -64,7 +64,7 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		_, err = r.Begin(ctx)
 	}
 	if err == nil {
-		err = r.Mark(ctx)
+		err = r.Mark(ctx, true)
 	}
 	if err != nil {
 		done()

@@ -12,26 +12,32 @@ import (
 // (docs.github.com, "Webhook events and payloads"; shapes as in
 // @octokit/webhooks-schemas 7.6.1), and what Gitea 1.24 names otherwise.
 type payload struct {
-	Action     string     `json:"action"`
-	Sender     *account   `json:"sender"`
-	Repository repository `json:"repository"`
-	Label      *label     `json:"label"`
-	Changes    *struct {
-		Added []label `json:"added_labels"` // Gitea 1.26, with label_updated; null when labels were taken away only
+	Action     string         `json:"action"`
+	Sender     trigger.Person `json:"sender"`
+	Repository repository     `json:"repository"`
+	Label      struct {
+		Name string `json:"name"`
+	} `json:"label"`
+	Changes *struct {
+		Added trigger.Labels `json:"added_labels"` // Gitea 1.26, with label_updated; null when labels were taken away only
 	} `json:"changes"`
-	Issue       *issue       `json:"issue"`
-	IsPull      bool         `json:"is_pull"` // Gitea, with a comment
-	Comment     *comment     `json:"comment"`
-	PullRequest *pullRequest `json:"pull_request"`
+	Issue *struct {
+		trigger.Issue
+		IsLocked    bool            `json:"is_locked"`    // Gitea
+		PullRequest json.RawMessage `json:"pull_request"` // there when it is one
+	} `json:"issue"`
+	IsPull      bool             `json:"is_pull"` // Gitea, with a comment
+	Comment     *trigger.Comment `json:"comment"`
+	PullRequest *struct {
+		trigger.PullRequest
+		IsLocked bool `json:"is_locked"`
+		Head     side `json:"head"`
+		Base     side `json:"base"`
+	} `json:"pull_request"`
 	WorkflowRun *workflowRun `json:"workflow_run"`
 
 	Inputs        json.RawMessage `json:"inputs"`         // of any shape: the workflow decides
 	ClientPayload json.RawMessage `json:"client_payload"` // of any shape: the sender decides
-}
-
-type account struct {
-	Login string `json:"login"`
-	Type  string `json:"type"`
 }
 
 type repository struct {
@@ -40,62 +46,18 @@ type repository struct {
 	DefaultBranch string `json:"default_branch"`
 }
 
-type label struct {
-	Name string `json:"name"`
-}
-
-// thread is what issues and pull requests have in common.
-type thread struct {
-	Number   int      `json:"number"`
-	Title    string   `json:"title"`
-	Body     string   `json:"body"`
-	User     *account `json:"user"`
-	State    string   `json:"state"`
-	Locked   bool     `json:"locked"`
-	IsLocked bool     `json:"is_locked"` // Gitea
-	Labels   []label  `json:"labels"`
-}
-
-type issue struct {
-	thread
-	PullRequest json.RawMessage `json:"pull_request"` // there when it is one
-}
-
-type comment struct {
-	ID      int64    `json:"id"`
-	Body    string   `json:"body"`
-	User    *account `json:"user"`
-	HTMLURL string   `json:"html_url"`
-}
-
-type pullRequest struct {
-	thread
-	Head side `json:"head"`
-	Base side `json:"base"`
-}
-
 type side struct {
 	Ref  string      `json:"ref"`
-	SHA  string      `json:"sha"`
 	Repo *repository `json:"repo"`
 }
 
 type workflowRun struct {
-	ID         int64  `json:"id"`
-	Name       string `json:"name"`
-	Event      string `json:"event"`
-	Conclusion string `json:"conclusion"`
-	HeadBranch string `json:"head_branch"`
-	HeadSHA    string `json:"head_sha"`
-	HeadCommit *struct {
+	trigger.WorkflowRun
+	HeadCommit struct {
 		Message string `json:"message"`
 	} `json:"head_commit"`
-	HeadRepository  *repository `json:"head_repository"`
-	HTMLURL         string      `json:"html_url"`
-	RunAttempt      int         `json:"run_attempt"`
-	Actor           *account    `json:"actor"`
-	TriggeringActor *account    `json:"triggering_actor"`
-	PullRequests    []struct {
+	HeadRepository repository `json:"head_repository"`
+	PullRequests   []struct {
 		Number int  `json:"number"`
 		Head   side `json:"head"`
 		Base   side `json:"base"`
@@ -112,32 +74,22 @@ func parseEvent(name string, data []byte) (Event, error) {
 		return Event{}, errors.New("it is null")
 	}
 	e := Event{
-		Name: name, Action: p.Action, Sender: p.Sender.person(),
+		Name: name, Action: p.Action, Sender: p.Sender, Label: p.Label.Name, Comment: p.Comment,
 		Repository: p.Repository.FullName, DefaultBranch: p.Repository.DefaultBranch,
 		Inputs: inputs(p.Inputs), ClientPrompt: clientPrompt(p.ClientPayload),
 	}
-	if p.Label != nil {
-		e.Label = p.Label.Name
-	}
 	if p.Changes != nil {
-		e.Added = append([]string{}, names(p.Changes.Added)...)
+		e.Added = append([]string{}, p.Changes.Added...)
 	}
 	if is := p.Issue; is != nil {
-		e.Issue = &trigger.Issue{
-			Number: is.Number, Title: is.Title, Body: is.Body, Author: is.User.person(), State: is.State,
-			Locked: is.Locked || is.IsLocked, Labels: names(is.Labels), IsPullRequest: p.IsPull || there(is.PullRequest),
-		}
-	}
-	if c := p.Comment; c != nil {
-		e.Comment = &trigger.Comment{ID: c.ID, Body: c.Body, Author: c.User.person(), URL: c.HTMLURL}
+		e.Issue = &is.Issue
+		e.Issue.Locked, e.Issue.IsPullRequest = is.Locked || is.IsLocked, p.IsPull || there(is.PullRequest)
 	}
 	if pr := p.PullRequest; pr != nil {
-		e.PullRequest = &trigger.PullRequest{
-			Number: pr.Number, Title: pr.Title, Body: pr.Body, Author: pr.User.person(), State: pr.State,
-			Locked: pr.Locked || pr.IsLocked, Labels: names(pr.Labels),
-			HeadRef: pr.Head.Ref, HeadSHA: pr.Head.SHA, BaseRef: pr.Base.Ref,
-			HeadRepository: pr.Head.repository(), Fork: !same(pr.Head.Repo, pr.Base.Repo),
-		}
+		e.PullRequest = &pr.PullRequest
+		pr.Locked = pr.Locked || pr.IsLocked
+		pr.HeadRef, pr.BaseRef = pr.Head.Ref, pr.Base.Ref
+		pr.HeadRepository, pr.Fork = pr.Head.repository(), !same(pr.Head.Repo, pr.Base.Repo)
 	}
 	if p.WorkflowRun != nil {
 		e.WorkflowRun = p.WorkflowRun.run(p.Repository)
@@ -146,16 +98,8 @@ func parseEvent(name string, data []byte) (Event, error) {
 }
 
 func (w *workflowRun) run(here repository) *trigger.WorkflowRun {
-	run := &trigger.WorkflowRun{
-		ID: w.ID, Name: w.Name, Event: w.Event, Conclusion: w.Conclusion, HeadBranch: w.HeadBranch, HeadSHA: w.HeadSHA,
-		URL: w.HTMLURL, Attempt: w.RunAttempt, Actor: w.Actor.person(), Triggering: w.TriggeringActor.person(),
-	}
-	if w.HeadCommit != nil {
-		run.HeadMessage = w.HeadCommit.Message
-	}
-	if w.HeadRepository != nil {
-		run.HeadRepository = w.HeadRepository.FullName
-	}
+	run := &w.WorkflowRun
+	run.HeadMessage, run.HeadRepository = w.HeadCommit.Message, w.HeadRepository.FullName
 	for _, pr := range w.PullRequests {
 		// The repositories here have an id, and no full name. A commit can be the head
 		// of pull requests in forks, too.
@@ -164,14 +108,6 @@ func (w *workflowRun) run(here repository) *trigger.WorkflowRun {
 		}
 	}
 	return run
-}
-
-// person is an account, or nobody.
-func (a *account) person() trigger.Person {
-	if a == nil {
-		return trigger.Person{}
-	}
-	return trigger.Person{Login: a.Login, Type: a.Type}
 }
 
 func (s side) repository() string {
@@ -183,14 +119,6 @@ func (s side) repository() string {
 
 func same(a, b *repository) bool {
 	return a != nil && b != nil && a.FullName != "" && strings.EqualFold(a.FullName, b.FullName)
-}
-
-func names(labels []label) []string {
-	var all []string
-	for _, l := range labels {
-		all = append(all, l.Name)
-	}
-	return all
 }
 
 // there reports whether a value is in the payload.

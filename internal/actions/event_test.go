@@ -19,7 +19,7 @@ func TestEvent(t *testing.T) {
 		{"push", `{"repository": {"full_name": "o/r", "default_branch": "trunk"}}`, Event{Repository: "o/r", DefaultBranch: "trunk"}},
 		{"schedule says little", `{"schedule": "0 3 * * *"}`, Event{}},
 		{"own pull request", `{"repository":{"default_branch":"main"},"pull_request":{"number":7,"head":{"ref":"fix","sha":"abc","repo":{"full_name":"o/r","fork":true}},"base":{"ref":"main","repo":{"full_name":"O/r"}}}}`,
-			Event{DefaultBranch: "main", PullRequest: &trigger.PullRequest{Number: 7, HeadRef: "fix", HeadSHA: "abc", HeadRepository: "o/r", BaseRef: "main"}}},
+			Event{DefaultBranch: "main", PullRequest: &trigger.PullRequest{Number: 7, HeadRef: "fix", HeadRepository: "o/r", BaseRef: "main"}}},
 		{"pull request of a fork", `{"pull_request":{"number":7,"head":{"ref":"main","repo":{"full_name":"evil/r"}},"base":{"ref":"main","repo":{"full_name":"o/r"}}}}`,
 			Event{PullRequest: &trigger.PullRequest{Number: 7, HeadRef: "main", HeadRepository: "evil/r", BaseRef: "main", Fork: true}}},
 		{"pull request of a deleted fork", `{"pull_request":{"number":7,"head":{"ref":"x","repo":null},"base":{"ref":"main","repo":{"full_name":"o/r"}}}}`,
@@ -28,7 +28,7 @@ func TestEvent(t *testing.T) {
 		{"accounts that are gone", `{"sender":null,"issue":{"number":3,"user":null},"comment":{"user":null}}`,
 			Event{Issue: &trigger.Issue{Number: 3}, Comment: &trigger.Comment{}}},
 		{"Gitea's comment on a locked pull request", `{"action":"created","is_pull":true,"issue":{"number":3,"is_locked":true,"pull_request":null,"user":{"id":1,"login":"mona","full_name":""}},"comment":{"id":9,"body":"/ralph"},"sender":{"login":"mona"}}`,
-			Event{Action: "created", Sender: trigger.Person{Login: "mona"}, Comment: &trigger.Comment{ID: 9, Body: "/ralph"},
+			Event{Action: "created", Sender: trigger.Person{Login: "mona"}, Comment: &trigger.Comment{Body: "/ralph"},
 				Issue: &trigger.Issue{Number: 3, Locked: true, IsPullRequest: true, Author: trigger.Person{Login: "mona"}}}},
 		{"inputs and payload of other shapes", `{"inputs":null,"client_payload":[1,2]}`, Event{}},
 		{"prompt of another shape", `{"inputs":{"prompt":{"a":1}},"client_payload":{"prompt":7}}`, Event{Inputs: map[string]string{"prompt": `{"a":1}`}}},
@@ -64,10 +64,9 @@ func TestEventShapes(t *testing.T) {
 		change(&e)
 		return e
 	}
-	url := "https://github.com/octo/hello/issues/12#issuecomment-492700400"
 	pull := &trigger.PullRequest{
 		Number: 7, Title: "Greet in French", Body: "Adds `salut`.", Author: mona, State: "open", Labels: []string{"ralph"},
-		HeadRef: "french", HeadSHA: "ec26c3e57ca3a959ca5aad62de7213c562f8c821", HeadRepository: "octo/hello", BaseRef: "main",
+		HeadRef: "french", HeadRepository: "octo/hello", BaseRef: "main",
 	}
 	fork := *pull
 	fork.Author, fork.HeadRepository, fork.Fork = stranger, "stranger/hello", true
@@ -89,12 +88,12 @@ func TestEventShapes(t *testing.T) {
 		{"issue_comment.issue", "issue_comment", with(func(e *Event) {
 			e.Action = "created"
 			e.Issue = &trigger.Issue{Number: 12, Title: "The greeting is wrong", Author: stranger, State: "open"}
-			e.Comment = &trigger.Comment{ID: 492700400, Body: "/ralph fix the greeting\r\n", Author: mona, URL: url}
+			e.Comment = &trigger.Comment{Body: "/ralph fix the greeting\r\n", Author: mona}
 		})},
 		{"issue_comment.pull", "issue_comment", with(func(e *Event) {
 			e.Action = "created"
 			e.Issue = &trigger.Issue{Number: 7, Title: "Greet in French", Author: stranger, State: "open", IsPullRequest: true}
-			e.Comment = &trigger.Comment{ID: 492700400, Body: "/ralph fix the greeting\r\n", Author: mona, URL: url}
+			e.Comment = &trigger.Comment{Body: "/ralph fix the greeting\r\n", Author: mona}
 		})},
 		{"pull_request.opened", "pull_request", with(func(e *Event) { e.Action, e.PullRequest = "opened", pull })},
 		{"pull_request.fork", "pull_request_target", with(func(e *Event) { e.Action, e.Sender, e.PullRequest = "opened", stranger, &fork })},
@@ -104,7 +103,7 @@ func TestEventShapes(t *testing.T) {
 			e.WorkflowRun = &trigger.WorkflowRun{
 				ID: 289782451, Name: "CI", Event: "pull_request", Conclusion: "failure", HeadBranch: "french",
 				HeadSHA: "ec26c3e57ca3a959ca5aad62de7213c562f8c821", HeadMessage: "Greet in French", HeadRepository: "octo/hello",
-				URL: "https://github.com/octo/hello/actions/runs/289782451", Attempt: 2, Actor: mona, Triggering: hubot,
+				Actor: mona, Triggering: hubot,
 				PullRequests: []trigger.RunPull{{Number: 7, HeadRef: "french", BaseRef: "main"}},
 			}
 		})},

@@ -2,7 +2,6 @@ package actions
 
 import (
 	"fmt"
-	"maps"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -36,9 +35,6 @@ func (r *Runner) SetOutput(name, value string) error {
 	}
 	return r.outputs.append([]byte(name + "<<" + delimiter + "\n" + value + "\n" + delimiter + "\n"))
 }
-
-// OutputNames lists the names SetOutput takes, sorted.
-func OutputNames() []string { return slices.Sorted(maps.Keys(outputs())) }
 
 // outputs are the checks of the outputs' values, by their names.
 func outputs() map[string]func(string) bool {

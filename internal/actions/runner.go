@@ -15,7 +15,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -80,14 +79,6 @@ func New(o Options) (*Runner, error) {
 func (r *Runner) Close() error {
 	r.command(func() {})
 	return errors.Join(r.outputs.close(), r.summary.close())
-}
-
-// Err is the first error of writing to stdout. The methods that write there
-// report none: a run must not fail because its log is gone.
-func (r *Runner) Err() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.out.err
 }
 
 // Mask asks the runner to hide every form of the values from the job's log.
@@ -268,8 +259,8 @@ func token() string {
 	return hex.EncodeToString(b[:])
 }
 
-// output keeps the first error and reports none, because go-githubactions
-// panics on them.
+// output stops at the first error and reports none: go-githubactions panics on them,
+// and a run must not fail because its log is gone.
 type output struct {
 	w   io.Writer
 	err error
@@ -277,9 +268,7 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	if o.err == nil {
-		if _, err := o.w.Write(p); err != nil {
-			o.err = fmt.Errorf("write to the log: %w", err)
-		}
+		_, o.err = o.w.Write(p)
 	}
 	return len(p), nil
 }

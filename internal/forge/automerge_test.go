@@ -24,12 +24,12 @@ func TestAutoMerge(t *testing.T) {
 			t.Errorf("AutoMerge(%q) = %+v, %v in %v; on the forge %q, want %q", method, done, err, h.sent.calls, h.repo.Pulls()[0].AutoMerge, want)
 		}
 		// It was asked already, and another run sees that.
-		found, err := h.as(t, jobToken, "octo/greet").Find(t.Context(), "ralph/x", "main")
-		if err != nil || !found.AutoMerge {
-			t.Errorf("Find() = %+v, %v, want auto-merge on", found, err)
+		found, err := h.as(t, jobToken, "octo/greet").Look(t.Context(), "ralph/x", "main", "")
+		if err != nil || !found.Open.AutoMerge {
+			t.Errorf("Look() = %+v, %v, want auto-merge on", found, err)
 		}
 		h.sent.reset()
-		if _, err := h.client.AutoMerge(t.Context(), found, method); err != nil || len(h.sent.calls) != 0 {
+		if _, err := h.client.AutoMerge(t.Context(), found.Open, method); err != nil || len(h.sent.calls) != 0 {
 			t.Errorf("AutoMerge(on) = %v in %v, want no call", err, h.sent.calls)
 		}
 		if h.repo.Pulls()[0].Merged {

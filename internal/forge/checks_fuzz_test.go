@@ -36,12 +36,12 @@ func FuzzLooks(f *testing.F) {
 			lines = append(lines, log.Name, log.Conclusion, log.Missing, strings.ReplaceAll(strings.ReplaceAll(log.Tail, "\n", " "), "\t", " "))
 		}
 		run, err := client.FailedRun(ctx, 77)
-		lines = append(lines, text(err), run.Name, run.Conclusion, run.Event)
-		for _, job := range run.Jobs {
-			lines = append(lines, job.Name, job.Step, job.Missing)
+		lines = append(lines, text(err))
+		for _, job := range run {
+			lines = append(lines, job.Name, job.Missing)
 		}
-		pull, err := client.Pull(ctx, 5)
-		lines = append(lines, text(err), pull.Title, pull.Author, pull.Association)
+		_, err = client.Pull(ctx, 5)
+		lines = append(lines, text(err))
 		permission, err := client.Permission(ctx, "octocat")
 		lines = append(lines, text(err))
 		if permission.CanWrite() && !strings.Contains(body, "admin") && !strings.Contains(body, "owner") && !strings.Contains(body, "write") && !strings.Contains(body, "maintain") && !strings.Contains(body, "\\u") {
@@ -78,10 +78,10 @@ func FuzzLog(f *testing.F) {
 		})
 		client := newClient(t, server)
 		run, err := client.FailedRun(t.Context(), 77)
-		if err != nil || len(run.Jobs) != 1 {
+		if err != nil || len(run) != 1 {
 			t.Fatalf("FailedRun() = %+v, %v", run, err)
 		}
-		tail := run.Jobs[0].Tail
+		tail := run[0].Tail
 		bad := strings.IndexFunc(tail, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
 		if len(tail) > 8<<10 || !utf8.ValidString(tail) || bad >= 0 || strings.Contains(tail, token) {
 			t.Errorf("log %.200q gave %d bytes, %.200q", log, len(tail), tail)

@@ -36,7 +36,7 @@ func TestHistory(t *testing.T) {
 	if err != nil || len(h.sent.calls) != 1 {
 		t.Fatalf("History() = %v in %v, want one call", err, h.sent.calls)
 	}
-	if len(all.Open) != 1 || all.Open[0].Number != 2 || all.Open[0].Base != "main" || all.Open[0].Title != "second" || all.Open[0].Foreign {
+	if len(all.Open) != 1 || all.Open[0].Number != 2 || all.Open[0].Base != "main" || all.Open[0].Foreign {
 		t.Errorf("History().Open = %+v, want #2", all.Open)
 	}
 	if len(all.Closed) != 1 || all.Closed[0].Number != 1 || all.Closed[0].HeadSHA != head || !all.Closed[0].Merged || all.Closed[0].Follows || all.Closed[0].Body != "by hand" {

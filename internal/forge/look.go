@@ -25,16 +25,6 @@ const (
 // owner/name; empty: our own.
 type branches struct{ head, base, repository string }
 
-// Find is the open pull request with this head and base; its Number is 0 when
-// there is none.
-func (c *Client) Find(ctx context.Context, head, base string) (ralph.PullRequest, error) {
-	have, err := c.find(ctx, branches{head: head, base: base}, nil)
-	if err != nil || have == nil {
-		return ralph.PullRequest{Operation: ralph.OperationNone}, err
-	}
-	return c.record(have, ralph.OperationNone), nil
-}
-
 // Found is what has become of a branch's pull requests to one base.
 type Found struct {
 	Open   ralph.PullRequest // Number 0: none is open
@@ -49,12 +39,11 @@ type History struct {
 	Closed []ClosedPullRequest
 }
 
-// OpenPullRequest is one that is open, with its words, which are foreign.
+// OpenPullRequest is one that is open. Its body is foreign.
 type OpenPullRequest struct {
 	ralph.PullRequest
-	Base  string // branch
-	Title string
-	Body  string
+	Base string // branch
+	Body string
 
 	have *github.PullRequest
 }
@@ -62,7 +51,6 @@ type OpenPullRequest struct {
 // ClosedPullRequest is one that was closed or merged.
 type ClosedPullRequest struct {
 	Number  int
-	URL     string
 	Base    string // branch
 	Body    string // foreign
 	HeadSHA string // tip of its branch when it was closed; empty: not known
@@ -142,12 +130,12 @@ func (c *Client) history(ctx context.Context, way branches) (History, error) {
 }
 
 func (c *Client) open(p *github.PullRequest) OpenPullRequest {
-	return OpenPullRequest{PullRequest: c.record(p, ralph.OperationNone), Base: p.GetBase().GetRef(), Title: p.GetTitle(), Body: p.GetBody(), have: p}
+	return OpenPullRequest{PullRequest: c.record(p, ralph.OperationNone), Base: p.GetBase().GetRef(), Body: p.GetBody(), have: p}
 }
 
 func (c *Client) closed(p *github.PullRequest) ClosedPullRequest {
 	return ClosedPullRequest{
-		Number: p.GetNumber(), URL: c.link(p), Base: p.GetBase().GetRef(), Body: p.GetBody(),
+		Number: p.GetNumber(), Base: p.GetBase().GetRef(), Body: p.GetBody(),
 		HeadSHA: p.GetHead().GetSHA(), Follows: p.GetNodeID() == "", Merged: p.GetMerged() || p.MergedAt != nil,
 	}
 }

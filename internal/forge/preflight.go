@@ -20,12 +20,11 @@ type Facts struct {
 	DefaultBranch string
 	Base          string // the base that was asked for, else the default branch
 	Private       bool
-	// CanPush counts only when CanPushKnown: an installation token, such as
-	// GITHUB_TOKEN, is not told what it may do.
-	CanPush, CanPushKnown bool
+	// CanPush reports whether the forge says that the token may push: an installation token,
+	// such as GITHUB_TOKEN, is not told what it may do.
+	CanPush bool
 
-	Token  Identity
-	Scopes string // of a classic or OAuth token, "a, b"; empty: none, or not known
+	Token Identity
 	// Workflows says whether the token may push changes of .github/workflows. An
 	// App's and a fine-grained token do not tell.
 	Workflows Answer
@@ -124,7 +123,6 @@ func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts,
 	c.mu.Unlock()
 	facts := Facts{DefaultBranch: repository.GetDefaultBranch(), Private: repository.GetPrivate(), Token: c.Identity()}
 	if stated {
-		facts.Scopes = c.api.Clean(strings.Join(list, ", "))
 		facts.Workflows = answerOf(contains(list, "workflow"))
 		if err := c.checkScopes(list, facts.Private); err != nil {
 			return nil, facts, err
@@ -211,7 +209,7 @@ func (c *Client) CheckMilestone(ctx context.Context, number int) error {
 func (c *Client) checkPush(ctx context.Context, permissions map[string]bool, facts *Facts) error {
 	switch {
 	case permissions["push"]:
-		facts.CanPush, facts.CanPushKnown = true, true
+		facts.CanPush = true
 		return nil
 	case !permissions["pull"]:
 		return nil
@@ -224,7 +222,6 @@ func (c *Client) checkPush(ctx context.Context, permissions map[string]bool, fac
 	case api.Status(err) == 0:
 		return c.api.Explain("ask whether the token is an installation's", "contents: read", err)
 	}
-	facts.CanPushKnown = true
 	return &PermissionError{Operation: "push to " + c.api.Where(), Permission: "contents: write", Message: "permissions.push is false"}
 }
 

@@ -23,7 +23,7 @@ func TestPreflight(t *testing.T) {
 	l.commit(t, "octo", "release/1.0-#2%", "three")
 	for _, test := range []struct{ base, want string }{{"", "main"}, {"main", "main"}, {"release/1.0-#2%", "release/1.0-#2%"}} {
 		got, err := l.client.Preflight(t.Context(), forge.Ask{Base: test.base})
-		want := forge.Facts{DefaultBranch: "main", Base: test.want, Private: true, CanPush: true, CanPushKnown: true, Token: forge.Identity{Kind: forge.TokenInstallation}}
+		want := forge.Facts{DefaultBranch: "main", Base: test.want, Private: true, CanPush: true, Token: forge.Identity{Kind: forge.TokenInstallation}}
 		if err != nil || got != want {
 			t.Errorf("Preflight(%q) = %+v, %v, want %+v", test.base, got, err, want)
 		}
@@ -125,7 +125,7 @@ func TestPreflightOfInstallation(t *testing.T) {
 		l.fault("GET", repositoryPath, 1, answer(200, `{"default_branch":"main","permissions":`+permissions+`}`))
 		l.fault("GET", "/installation/repositories", 1, answer(200, `{"total_count":1,"repositories":[]}`))
 		got, err := l.client.Preflight(t.Context(), forge.Ask{Base: "main"})
-		if err != nil || got.CanPushKnown || got.CanPush {
+		if err != nil || got.CanPush {
 			t.Errorf("Preflight(permissions %s) = %+v, %v, want nothing known about pushing", permissions, got, err)
 		}
 	}

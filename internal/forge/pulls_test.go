@@ -34,12 +34,12 @@ func TestUpsertCreatesThenUpdates(t *testing.T) {
 		t.Errorf("PullRequests() = %+v", on)
 	}
 
-	found, err := l.client.Find(t.Context(), "ralph/x", "main")
-	if err != nil || found.Number != 1 || found.Operation != ralph.OperationNone {
-		t.Errorf("Find(ralph/x, main) = %+v, %v, want #1", found, err)
+	found, err := l.client.Look(t.Context(), "ralph/x", "main", "")
+	if err != nil || found.Open.Number != 1 || found.Open.Operation != ralph.OperationNone {
+		t.Errorf("Look(ralph/x, main) = %+v, %v, want #1", found, err)
 	}
-	if found, err := l.client.Find(t.Context(), "ralph/y", "main"); err != nil || found.Number != 0 {
-		t.Errorf("Find(ralph/y, main) = %+v, %v, want none", found, err)
+	if found, err := l.client.Look(t.Context(), "ralph/y", "main", ""); err != nil || found.Open.Number != 0 {
+		t.Errorf("Look(ralph/y, main) = %+v, %v, want none", found, err)
 	}
 }
 

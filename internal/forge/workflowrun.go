@@ -4,111 +4,35 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
 
-// Run is a workflow run that failed. Names are cleaned and bounded; refs are
-// the forge's own words, still to be validated by who uses them.
-type Run struct {
-	ID         int64
-	Name       string // of the workflow
-	Event      string // what started it
-	Conclusion string
-	URL        string // for people; empty when it is no web address
-	HeadSHA    string
-	HeadBranch string // empty for a tag's or a pull request's without one
-	// HeadRepository is the repository the commit is from, owner/name: another one
-	// for a pull request from a fork, whose log is what its author made it; empty
-	// when it is gone.
-	HeadRepository string
-	Fork           bool // HeadRepository is not this repository
-	Attempt        int
-	Jobs           []FailedJob // those that failed, in order
-	More           int         // jobs that failed besides
-}
-
-// FailedJob is a job of a Run.
-type FailedJob struct {
-	Log
-	Step string // the first that failed; empty when none did
-}
-
-// FailedRun reads a workflow run, and of its last attempt the jobs that failed,
-// with the part of their logs around the errors; at most 8 of them. A run
-// without failed jobs is no error: see Conclusion.
-func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
-	operation := fmt.Sprintf("read workflow run %d", id)
-	var found github.WorkflowRun
-	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/actions/runs/%d", id), nil, &found); err != nil {
-		return Run{}, c.api.Explain(operation, "actions: read", err)
-	}
-	if found.GetID() != id {
-		return Run{}, fmt.Errorf("%s in %s: the answer is about another one", operation, c.api.Where())
-	}
-	if !shaPattern.MatchString(found.GetHeadSHA()) {
-		return Run{}, fmt.Errorf("%s in %s: the answer names no commit", operation, c.api.Where())
-	}
-	run := Run{
-		ID: id, Name: c.checkName(found.GetName()), Event: c.api.Clean(found.GetEvent()), Conclusion: c.api.Clean(found.GetConclusion()),
-		URL: webAddress(found.GetHTMLURL()), HeadSHA: found.GetHeadSHA(), HeadBranch: found.GetHeadBranch(),
-		HeadRepository: found.GetHeadRepository().GetFullName(), Attempt: found.GetRunAttempt(),
-		Fork: isFork(found.GetHeadRepository(), found.GetRepository()),
-	}
-	jobs, err := c.failedJobs(ctx, id)
-	if err != nil {
-		return Run{}, err
-	}
-	for _, job := range jobs {
-		if len(run.Jobs) == maxLogs {
-			run.More++
-			continue
-		}
-		failure := Failure{
-			Name: c.checkName(job.GetName()), Conclusion: c.api.Clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
-			job: job.GetID(), check: job.GetID(), annotations: true,
-		}
-		run.Jobs = append(run.Jobs, FailedJob{c.failedLog(ctx, failure), c.failedStep(job)})
-	}
-	return run, nil
-}
-
-// isFork reports whether a head is not from the repository it is compared with, both
-// as one answer of the forge has them: names change. A repository that is gone
-// is a fork.
-func isFork(head, base *github.Repository) bool {
-	if head.GetID() != 0 && base.GetID() != 0 {
-		return head.GetID() != base.GetID()
-	}
-	return head.GetFullName() == "" || !strings.EqualFold(head.GetFullName(), base.GetFullName())
-}
-
-func (c *Client) failedJobs(ctx context.Context, run int64) ([]*github.WorkflowJob, error) {
-	var all []*github.WorkflowJob
+// FailedRun reads the jobs that failed in the last attempt of a workflow run, with the part
+// of their logs around the errors; at most 8 of them. A run without failed jobs is no error.
+func (c *Client) FailedRun(ctx context.Context, id int64) ([]Log, error) {
+	var logs []Log
 	for page := 1; page <= maxCheckPages; page++ {
 		var answer github.Jobs
-		resp, err := c.api.Exchange(ctx, http.MethodGet, c.api.Path("/actions/runs/%d/jobs?filter=latest&per_page=100&page=%d", run, page), nil, &answer)
+		resp, err := c.api.Exchange(ctx, http.MethodGet, c.api.Path("/actions/runs/%d/jobs?filter=latest&per_page=100&page=%d", id, page), nil, &answer)
 		if err != nil {
-			return nil, c.api.Explain(fmt.Sprintf("read the jobs of workflow run %d", run), "actions: read", err)
+			return nil, c.api.Explain(fmt.Sprintf("read the jobs of workflow run %d", id), "actions: read", err)
 		}
 		for _, job := range answer.Jobs {
-			if job != nil && stands(job.GetStatus(), job.GetConclusion()) == hasFailed {
-				all = append(all, job)
+			if job == nil || stands(job.GetStatus(), job.GetConclusion()) != hasFailed {
+				continue
+			}
+			logs = append(logs, c.failedLog(ctx, Failure{
+				Name: c.checkName(job.GetName()), Conclusion: c.api.Clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
+				job: job.GetID(), check: job.GetID(), annotations: true,
+			}))
+			if len(logs) == maxLogs {
+				return logs, nil
 			}
 		}
 		if resp.NextPage == 0 || len(answer.Jobs) == 0 {
 			break
 		}
 	}
-	return all, nil
-}
-
-func (c *Client) failedStep(job *github.WorkflowJob) string {
-	for _, step := range job.Steps {
-		if step != nil && stands(step.GetStatus(), step.GetConclusion()) == hasFailed {
-			return c.checkName(step.GetName())
-		}
-	}
-	return ""
+	return logs, nil
 }

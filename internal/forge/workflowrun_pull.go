@@ -11,22 +11,11 @@ import (
 // Pull is a pull request as an event's reader needs it. Refs are the forge's own
 // words, still to be validated by who uses them.
 type Pull struct {
-	Number  int
-	Title   string // one line, foreign
-	URL     string
 	Open    bool
-	Draft   bool
 	HeadRef string // branch, in HeadRepository
-	HeadSHA string
 	// HeadRepository is where the head lies, owner/name; empty when it is gone.
 	HeadRepository string
-	Fork           bool // HeadRepository is not this repository
 	BaseRef        string
-	Author         string // login
-	AuthorIsBot    bool
-	// Association is how GitHub relates the author to the repository: OWNER,
-	// MEMBER, COLLABORATOR, CONTRIBUTOR, … It is no permission.
-	Association string
 }
 
 // IssueClosed reports whether an issue is closed. It costs one call.
@@ -51,10 +40,6 @@ func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
 		return Pull{}, fmt.Errorf("%s in %s: the answer is not what the API promises", operation, c.api.Where())
 	}
 	return Pull{
-		Number: number, Title: oneLine(c.api.Clean(found.GetTitle())), URL: c.link(&found),
-		Open: found.GetState() == "open", Draft: found.GetDraft(),
-		HeadRef: head.GetRef(), HeadSHA: head.GetSHA(), HeadRepository: head.GetRepo().GetFullName(), Fork: isFork(head.GetRepo(), base.GetRepo()),
-		BaseRef: base.GetRef(), Author: c.api.Clean(found.GetUser().GetLogin()),
-		AuthorIsBot: found.GetUser().GetType() == "Bot", Association: c.api.Clean(found.GetAuthorAssociation()),
+		Open: found.GetState() == "open", HeadRef: head.GetRef(), HeadRepository: head.GetRepo().GetFullName(), BaseRef: base.GetRef(),
 	}, nil
 }

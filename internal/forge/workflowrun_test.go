@@ -24,18 +24,10 @@ func (f *ci) job(t *testing.T, id int, name, conclusion string) map[string]any {
 	return job
 }
 
-func (f *ci) withRun(run map[string]any) {
-	f.answers["GET /repos/octo/greet/actions/runs/77"] = func(w http.ResponseWriter, r *http.Request) { f.send(w, r, run) }
-}
-
-// The prompt of a run that mends CI: which job and step failed, and why.
+// The prompt of a run that mends CI: which job failed, and why.
 func TestFailedRun(t *testing.T) {
 	t.Parallel()
 	f, client := newCI(t)
-	run := f.workflow(t, 77, 7, "CI", "failure")
-	run["head_branch"], run["run_attempt"], run["event"] = "ralph/x", 2, "pull_request"
-	run["head_repository"] = run["repository"]
-	f.withRun(run)
 	for i := range 120 {
 		f.jobs = append(f.jobs, f.job(t, 100+i, fmt.Sprintf("ok %d", i), "success"))
 	}
@@ -45,73 +37,42 @@ func TestFailedRun(t *testing.T) {
 	f.answers["GET /repos/octo/greet/check-runs/12/annotations"] = answer(200, `[]`)
 
 	got, err := client.FailedRun(t.Context(), 77)
-	if err != nil || got.Name != "CI" || got.Event != "pull_request" || got.Conclusion != "failure" || got.HeadSHA != headSHA || got.HeadBranch != "ralph/x" ||
-		got.Attempt != 2 || got.Fork || got.URL != "https://github.test/octo/greet/actions/runs/77" || got.More != 0 || len(got.Jobs) != 2 {
+	if err != nil || len(got) != 2 {
 		t.Fatalf("FailedRun() = %+v, %v", got, err)
 	}
-	if job := got.Jobs[0]; job.Name != "test ::error::" || job.Step != "Run npm test" || job.Conclusion != "failure" || !strings.Contains(job.Tail, "✗ greet says hello") || job.Missing != "" {
+	if job := got[0]; job.Name != "test ::error::" || job.Conclusion != "failure" || !strings.Contains(job.Tail, "✗ greet says hello") || job.Missing != "" {
 		t.Errorf("job = %+v, want test with its log", job)
 	}
-	if job := got.Jobs[1]; job.Name != "slow" || job.Conclusion != "cancelled" || job.Tail != "" {
+	if job := got[1]; job.Name != "slow" || job.Conclusion != "cancelled" || job.Tail != "" {
 		t.Errorf("job = %+v, want slow, without a log", job)
-	}
-}
-
-// A run of a fork's commit says so: its log is what a stranger made it.
-func TestFailedRunOfAFork(t *testing.T) {
-	t.Parallel()
-	for name, repository := range map[string]any{"another": "mallory/greet", "gone": nil} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f, client := newCI(t, withoutDescription)
-			run := f.workflow(t, 77, 7, "CI", "failure")
-			if repository == nil {
-				run["head_repository"] = nil
-			} else {
-				run["head_repository"].(map[string]any)["full_name"], run["head_repository"].(map[string]any)["id"] = repository, 1
-			}
-			f.answers["GET /api/v1/repos/octo/greet/actions/runs/77"] = func(w http.ResponseWriter, r *http.Request) { f.send(w, r, run) }
-			f.answers["GET /api/v1/repos/octo/greet/actions/runs/77/jobs"] = answer(200, `{"total_count":0,"jobs":[]}`)
-			if got, err := client.FailedRun(t.Context(), 77); err != nil || !got.Fork || len(got.Jobs) != 0 {
-				t.Errorf("FailedRun() = %+v, %v, want one of a fork", got, err)
-			}
-		})
 	}
 }
 
 func TestFailedRunOfManyJobs(t *testing.T) {
 	t.Parallel()
 	f, client := newCI(t)
-	f.withRun(f.workflow(t, 77, 7, "CI", "failure"))
 	for i := range 250 {
 		f.jobs = append(f.jobs, f.job(t, 1000+i, fmt.Sprintf("job %d", i), "failure"))
 		f.answers[fmt.Sprintf("GET /repos/octo/greet/actions/jobs/%d/logs", 1000+i)] = redirect("https://logs.test/11.txt")
 	}
 	f.files["/11.txt"] = answer(200, "##[error]x")
-	if got, err := client.FailedRun(t.Context(), 77); err != nil || len(got.Jobs) != 8 || got.More != 242 || len(f.foreign) != 8 {
-		t.Errorf("FailedRun() = %d jobs and %d more, %v, want 8 and 242", len(got.Jobs), got.More, err)
+	if got, err := client.FailedRun(t.Context(), 77); err != nil || len(got) != 8 || len(f.foreign) != 8 {
+		t.Errorf("FailedRun() = %d jobs, %v, want 8", len(got), err)
 	}
 }
 
 func TestFailedRunRefused(t *testing.T) {
 	t.Parallel()
 	f, client := newCI(t)
-	other := f.workflow(t, 78, 7, "CI", "failure")
 	for _, test := range []struct {
 		name  string
-		run   http.HandlerFunc
 		jobs  http.HandlerFunc
 		wants []string
 	}{
-		{"none", answer(404, `{"message":"Not Found"}`), nil, []string{"workflow run 77", "404", "actions: read"}},
-		{"forbidden", answer(403, `{"message":"Resource not accessible by integration"}`), nil, []string{"actions: read"}},
-		{"another", func(w http.ResponseWriter, r *http.Request) { f.send(w, r, other) }, nil, []string{"another one"}},
-		{"no jobs", func(w http.ResponseWriter, r *http.Request) { f.send(w, r, f.workflow(t, 77, 7, "CI", "failure")) }, answer(403, `{"message":"no"}`), []string{"jobs of workflow run 77", "actions: read"}},
+		{"none", answer(404, `{"message":"Not Found"}`), []string{"workflow run 77", "404", "actions: read"}},
+		{"forbidden", answer(403, `{"message":"Resource not accessible by integration"}`), []string{"jobs of workflow run 77", "actions: read"}},
 	} {
-		f.answers["GET /repos/octo/greet/actions/runs/77"] = test.run
-		if test.jobs != nil {
-			f.answers["GET /repos/octo/greet/actions/runs/77/jobs"] = test.jobs
-		}
+		f.answers["GET /repos/octo/greet/actions/runs/77/jobs"] = test.jobs
 		_, err := client.FailedRun(t.Context(), 77)
 		checkError(t, "FailedRun("+test.name+")", err, test.wants...)
 	}
@@ -123,19 +84,10 @@ func TestPull(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(pull, head map[string]any)
-		fork   bool
 	}{
-		{"own branch", func(map[string]any, map[string]any) {}, false},
-		{"renamed since", func(_, head map[string]any) { head["repo"].(map[string]any)["full_name"] = "octo/hello" }, false},
-		{"fork", func(_, head map[string]any) { head["repo"].(map[string]any)["id"] = 2 }, true},
-		{"no ids", func(pull, head map[string]any) {
-			head["repo"].(map[string]any)["id"], pull["base"].(map[string]any)["repo"].(map[string]any)["id"] = 0, 0
-			pull["base"].(map[string]any)["repo"].(map[string]any)["full_name"] = "OCTO/greet"
-		}, false},
-		{"fork without an id", func(_, head map[string]any) {
-			head["repo"].(map[string]any)["id"], head["repo"].(map[string]any)["full_name"] = 0, "mallory/greet"
-		}, true},
-		{"fork that is gone", func(_, head map[string]any) { head["repo"] = nil }, true},
+		{"own branch", func(map[string]any, map[string]any) {}},
+		{"fork", func(_, head map[string]any) { head["repo"].(map[string]any)["full_name"] = "mallory/greet" }},
+		{"fork that is gone", func(_, head map[string]any) { head["repo"] = nil }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -151,16 +103,15 @@ func TestPull(t *testing.T) {
 				repo := pull[side].(map[string]any)["repo"].(map[string]any)
 				repo["full_name"], repo["id"] = "octo/greet", 1
 			}
-			pull["number"], pull["title"], pull["draft"], pull["state"], pull["author_association"] = 5, "A\n\x1b[31mtitle", true, "open", "MEMBER"
+			pull["number"], pull["state"] = 5, "open"
 			pull["base"].(map[string]any)["ref"] = "main"
-			pull["user"].(map[string]any)["login"], pull["user"].(map[string]any)["type"] = "renovate[bot]", "Bot"
 			test.change(pull, head)
 			send := func(w http.ResponseWriter, r *http.Request) { f.send(w, r, pull) }
 			f.answers["GET /repos/octo/greet/pulls/5"], f.answers["GET /api/v1/repos/octo/greet/pulls/5"] = send, send
 			got, err := client.Pull(t.Context(), 5)
-			if err != nil || got.Number != 5 || got.HeadRef != "feature/ü#1" || got.HeadSHA != headSHA || got.BaseRef != "main" || !got.Open || !got.Draft ||
-				got.Author != "renovate[bot]" || !got.AuthorIsBot || got.Association != "MEMBER" || got.Title != "A [31mtitle" || got.Fork != test.fork {
-				t.Errorf("Pull() = %+v, %v, fork wanted %v", got, err, test.fork)
+			want := map[string]string{"own branch": "octo/greet", "fork": "mallory/greet"}[test.name]
+			if err != nil || got.HeadRef != "feature/ü#1" || got.BaseRef != "main" || !got.Open || got.HeadRepository != want {
+				t.Errorf("Pull() = %+v, %v, repository wanted %q", got, err, want)
 			}
 		})
 	}

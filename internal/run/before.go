@@ -92,12 +92,13 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	if err := w.agentsInstalled(ctx); err != nil {
 		return baseline, err
 	}
-	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Checks.Setup) == 0 && len(w.cfg.Agent.Command) > 0 {
-		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
+	if w.repo == nil {
+		return baseline, nil
 	}
 	// What setup, guardrails and the question for the agent's version left behind
 	// is no work of the agent.
-	return baseline, invalid(w.repo.Mark(ctx))
+	ran := len(baseline) > 0 || len(w.cfg.Checks.Setup) > 0 || len(w.cfg.Agent.Command) == 0
+	return baseline, invalid(w.repo.Mark(ctx, ran))
 }
 
 // setUp runs the setup commands, and looks at what they may have installed.

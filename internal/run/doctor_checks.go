@@ -202,7 +202,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 		return
 	}
 	push := "may push"
-	if !facts.CanPushKnown {
+	if !facts.CanPush {
 		push = "reads, and the forge does not tell an installation's token whether it may push (contents: write)"
 	}
 	d.add("token", StatusOK, fmt.Sprintf("%s: %s; default branch %s", d.site.Repository, push, facts.DefaultBranch), "")

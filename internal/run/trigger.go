@@ -114,17 +114,17 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 			state = "open"
 		}
 		d, err = d.WithPull(trigger.Pull{
-			State: state, HeadRef: pull.HeadRef, HeadSHA: pull.HeadSHA, HeadRepository: pull.HeadRepository, BaseRef: pull.BaseRef,
+			State: state, HeadRef: pull.HeadRef, HeadRepository: pull.HeadRepository, BaseRef: pull.BaseRef,
 		})
 		return d, invalid(err)
 	case trigger.NeedsRun:
-		run, err := client.FailedRun(ctx, d.RunID)
+		failed, err := client.FailedRun(ctx, d.RunID)
 		if err != nil {
 			p.rec.note("The logs of the failed workflow could not be read: " + err.Error())
 			p.rec.out.Warn(err.Error())
 		}
 		var jobs []trigger.Job
-		for _, one := range run.Jobs {
+		for _, one := range failed {
 			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: p.rec.redact.Text(one.Tail)})
 		}
 		d, err = d.WithRun(jobs)

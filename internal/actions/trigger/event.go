@@ -1,5 +1,7 @@
 package trigger
 
+import "encoding/json"
+
 // Event is what started the run, as the runner's event file tells it. Every
 // string in it was written by others. What an event does not have is empty or
 // nil. Its shapes are those of GitHub's webhook payloads; Gitea's and Forgejo's
@@ -26,65 +28,77 @@ type Event struct {
 
 // Person is an account of the forge.
 type Person struct {
-	Login string // empty for an account that is gone
-	Type  string // User, Bot, Organization, Mannequin; Gitea tells none
+	Login string `json:"login"` // empty for an account that is gone
+	Type  string `json:"type"`  // User, Bot, Organization, Mannequin; Gitea tells none
+}
+
+// Labels are the names of labels.
+type Labels []string
+
+// UnmarshalJSON reads labels as the payloads of events have them.
+func (l *Labels) UnmarshalJSON(text []byte) error {
+	var list []struct {
+		Name string `json:"name"`
+	}
+	err := json.Unmarshal(text, &list)
+	for _, one := range list {
+		*l = append(*l, one.Name)
+	}
+	return err
 }
 
 // Issue is the issue an event is about, or, in a comment on a pull request, the
 // side of it that is an issue.
 type Issue struct {
-	Number        int
-	Title, Body   string
-	Author        Person
-	State         string // open or closed
-	Locked        bool
-	Labels        []string
-	IsPullRequest bool
+	Number        int    `json:"number"`
+	Title         string `json:"title"`
+	Body          string `json:"body"`
+	Author        Person `json:"user"`
+	State         string `json:"state"` // open or closed
+	Locked        bool   `json:"locked"`
+	Labels        Labels `json:"labels"`
+	IsPullRequest bool   `json:"-"`
 }
 
 // Comment is the comment an event is about.
 type Comment struct {
-	ID     int64
-	Body   string
-	Author Person
-	URL    string
+	Body   string `json:"body"`
+	Author Person `json:"user"`
 }
 
 // PullRequest is the pull request an event is about.
 type PullRequest struct {
-	Number      int
-	Title, Body string
-	Author      Person
-	State       string // open or closed
-	Locked      bool
-	Labels      []string
-	HeadRef     string
-	HeadSHA     string
-	BaseRef     string
+	Number  int    `json:"number"`
+	Title   string `json:"title"`
+	Body    string `json:"body"`
+	Author  Person `json:"user"`
+	State   string `json:"state"` // open or closed
+	Locked  bool   `json:"locked"`
+	Labels  Labels `json:"labels"`
+	HeadRef string `json:"-"`
+	BaseRef string `json:"-"`
 	// HeadRepository is the repository of the head, owner/name; empty when it is
 	// gone.
-	HeadRepository string
+	HeadRepository string `json:"-"`
 	// Fork says that the head lies in another repository than the base, or in one
 	// that is gone.
-	Fork bool
+	Fork bool `json:"-"`
 }
 
 // WorkflowRun is the run of another workflow that an event is about.
 type WorkflowRun struct {
-	ID             int64
-	Name           string // of the workflow
-	Event          string // what had started it
-	Conclusion     string // success, failure, timed_out, cancelled, ...; empty while it runs
-	HeadBranch     string // a tag's name in the run of a tag
-	HeadSHA        string
-	HeadMessage    string // of the head's commit
-	HeadRepository string // owner/name; empty when it is gone
-	URL            string
-	Attempt        int
-	Actor          Person // who caused it
-	Triggering     Person // who started this attempt
+	ID             int64  `json:"id"`
+	Name           string `json:"name"`        // of the workflow
+	Event          string `json:"event"`       // what had started it
+	Conclusion     string `json:"conclusion"`  // success, failure, timed_out, cancelled, ...; empty while it runs
+	HeadBranch     string `json:"head_branch"` // a tag's name in the run of a tag
+	HeadSHA        string `json:"head_sha"`
+	HeadMessage    string `json:"-"`                // of the head's commit
+	HeadRepository string `json:"-"`                // owner/name; empty when it is gone
+	Actor          Person `json:"actor"`            // who caused it
+	Triggering     Person `json:"triggering_actor"` // who started this attempt
 	// PullRequests are the open pull requests of the head within the repository.
-	PullRequests []RunPull
+	PullRequests []RunPull `json:"-"`
 }
 
 // RunPull is a pull request whose head another workflow ran on.

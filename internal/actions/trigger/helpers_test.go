@@ -35,7 +35,7 @@ func labelled(changes ...func(*trigger.Event)) trigger.Event {
 func said(body string, changes ...func(*trigger.Event)) trigger.Event {
 	return event("issue_comment", "created", append([]func(*trigger.Event){func(e *trigger.Event) {
 		e.Issue = &trigger.Issue{Number: 12, Title: "The greeting is wrong", Body: "It should say hello.", Author: stranger, State: "open"}
-		e.Comment = &trigger.Comment{ID: 99, Body: body, Author: mona}
+		e.Comment = &trigger.Comment{Body: body, Author: mona}
 	}}, changes...)...)
 }
 
@@ -43,7 +43,7 @@ func said(body string, changes ...func(*trigger.Event)) trigger.Event {
 func pulled(name, action string, changes ...func(*trigger.Event)) trigger.Event {
 	return event(name, action, append([]func(*trigger.Event){func(e *trigger.Event) {
 		e.PullRequest = &trigger.PullRequest{Number: 7, Title: "Greet in French", Body: "Add salut.", Author: mona, State: "open",
-			HeadRef: "french", HeadSHA: "abc", HeadRepository: "octo/hello", BaseRef: "main"}
+			HeadRef: "french", HeadRepository: "octo/hello", BaseRef: "main"}
 		if action == "labeled" {
 			e.Label = "ralph"
 		}

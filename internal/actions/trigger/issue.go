@@ -118,7 +118,7 @@ func (d Decision) comment() (Decision, error) {
 	case !asked:
 		return nothing("the comment on %s #%d has no line that begins with %s", what, is.Number, command)
 	}
-	d.Run, d.CommentOn, d.CommentID = true, is.Number, e.Comment.ID
+	d.Run, d.CommentOn = true, is.Number
 	d.Why = fmt.Sprintf("Started by %s in a comment of %s on %s #%d", command, word(e.Comment.Author.Login), what, is.Number)
 	if err := d.ask(e.Comment.Author, "who wrote the comment"); err != nil {
 		return Decision{}, err

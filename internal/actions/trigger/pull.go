@@ -44,7 +44,6 @@ func (d Decision) pull() (Decision, error) {
 	if _, err := d.quotes(pr.Author, fmt.Sprintf("the author of pull request #%d", pr.Number), false); err != nil {
 		return d.refused(err)
 	}
-	d.HeadSHA = pr.HeadSHA
 	d.asks = asks{
 		task: fmt.Sprintf("Work on pull request #%d of this repository, whose branch is checked out: complete what its description says.", pr.Number),
 		from: fmt.Sprintf("This run was started by pull request #%d. Take it into account where the task above leaves room for it.", pr.Number),
@@ -58,7 +57,6 @@ func (d Decision) pull() (Decision, error) {
 type Pull struct {
 	State          string // open or closed
 	HeadRef        string
-	HeadSHA        string
 	HeadRepository string // owner/name; empty when it is gone
 	BaseRef        string
 }
@@ -84,6 +82,5 @@ func (d Decision) WithPull(p Pull) (Decision, error) {
 	if err := d.onto(n, p.HeadRef, p.BaseRef); err != nil {
 		return Decision{}, err
 	}
-	d.HeadSHA = p.HeadSHA
 	return d, nil
 }

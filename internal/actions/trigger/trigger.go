@@ -59,15 +59,10 @@ type Decision struct {
 	// request. Both are names that git takes.
 	Branch, Base string
 	Existing     bool
-	// HeadSHA is the commit the event is about; empty when it is about none.
-	HeadSHA string
 
 	Issue       int // that the pull request closes; 0: none
 	PullRequest int // that is worked on; 0: none
-	// CommentOn is the issue or pull request that is told of the run, CommentID the
-	// comment that asked for it; 0: none.
-	CommentOn int
-	CommentID int64
+	CommentOn   int // the issue or pull request that is told of the run; 0: none
 
 	Check []Check // who has to be allowed to write to the repository
 	// Refuse is why the run is refused when all of Check may write; nothing else
@@ -75,9 +70,7 @@ type Decision struct {
 	// those who may not ask cannot turn a run red either.
 	Refuse error
 	Needs  Needs
-	// RunID and RunAttempt are the run that WithRun wants to know about.
-	RunID      int64
-	RunAttempt int // 0: the server does not count them
+	RunID  int64 // the run that WithRun wants to know about
 
 	Notes []string // what was done to the text; one line each, for the log and the record
 

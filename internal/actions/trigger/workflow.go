@@ -68,7 +68,7 @@ func (d Decision) workflow() (Decision, error) {
 		return d.refused(err)
 	}
 	d.Why = fmt.Sprintf("Started by the workflow %s, which failed on %s", name, word(w.HeadBranch))
-	d.HeadSHA, d.RunID, d.RunAttempt, d.Needs = w.HeadSHA, w.ID, w.Attempt, NeedsRun
+	d.RunID, d.Needs = w.ID, NeedsRun
 	return d, nil
 }
 
