@@ -37,7 +37,7 @@ func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 		s.rec.warn(w)
 	}
 	plain := o // another model may be another provider's
-	o = s.throughKeyProxy(o)
+	o = s.network.ThroughKeyProxy(o)
 	if s.box != nil {
 		o.Command, o.Argument, o.Process = s.box.Command(), true, s.box
 	}
@@ -141,7 +141,7 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 			return nil, fmt.Errorf("session: resume: %w", err)
 		}
 	}
-	err = s.whenInstalled(ctx, o.Name, func(ctx context.Context) error {
+	err = s.installed.WhenInstalled(ctx, o.Name, func(ctx context.Context) error {
 		if err := a.Check(ctx); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *
 	if !ok || s.stories == nil {
 		return worker, nil
 	}
-	o = s.throughKeyProxy(o)
+	o = s.network.ThroughKeyProxy(o)
 	reviewer, err := s.newAgent(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("review-agent: %w", err)
@@ -240,17 +240,14 @@ func (s *sandboxed) agentOptions(name, model string) agent.Options {
 		Limits:  proc.Limits{Time: s.cfg.Limits.Iteration, Silence: s.cfg.Limits.Idle, FinishGrace: s.cfg.Limits.ResultGrace, OutputBytes: maxAgentOutput},
 		Flags:   s.local(),
 		Root:    s.identity.IsZero() && os.Geteuid() == 0,
-		Process: exported{s.children, s}, Mask: s.rec.redact.Writer, Log: s.rec.session,
+		Process: s.setup.Around(s.children), Mask: s.rec.redact.Writer, Log: s.rec.session,
 		LookPath: s.lookPath,
 		Scratch:  s.temp.tmp, PromptLog: s.logPrompt, Merge: s.cfg.Prompt.Variables != nil,
 		System: s.cfg.Agent.System, MCP: s.cfg.Agent.MCP, Price: s.price,
 		Hooks: s.hooks(name),
 	}
-	if n := s.network; n != nil {
-		o.Refused = func() func() []string {
-			before := n.counts()
-			return func() []string { return n.since(before) }
-		}
+	if s.network != nil {
+		o.Refused = s.network.Watch
 	}
 	// The tools of an agent of the user's own print where it prints itself.
 	if s.stories != nil && name != "text" {

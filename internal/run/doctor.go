@@ -72,7 +72,7 @@ func Examine(ctx context.Context, in *Input, problem error, o DoctorOptions) []C
 func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.add("ralph", StatusOK, fmt.Sprintf("%s, %s", d.Version, runtime.GOOS+"/"+runtime.GOARCH), "")
 	d.checkConfig(loadErr)
-	d.useInstalled()
+	d.Environ = d.installation().Found()
 	d.findTools()
 	if err := d.openSandbox(ctx); err != nil {
 		d.add("children", StatusFail, err.Error(), "ralph needs a temporary folder it can write (TMPDIR) and, on Linux, a /proc of its own")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
-	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -136,24 +135,6 @@ func (d *doctor) starts(program string) bool {
 	return err == nil && !d.inWorkspace(path)
 }
 
-// useInstalled puts what an earlier run installed on PATH, as a run does before
-// it builds its sandbox.
-func (d *doctor) useInstalled() {
-	root, err := d.agentsFolder()
-	if err != nil || !d.cfg.Agent.Install {
-		return
-	}
-	for _, name := range d.agents() {
-		from, ok := agent.PackageOf(name)
-		if !ok || !d.missing(name, from) {
-			continue
-		}
-		if in, ok, err := install.Find(root, d.wanted(name, from)); err == nil && ok {
-			d.useProgram(in.Bin)
-		}
-	}
-}
-
 // findCLI looks for the program, and says what a run would do without it.
 func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 	path, err := proc.LookPath(from.Program, d.Environ)
@@ -162,17 +143,17 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return false
 	}
 	found = err == nil
-	if found && (!d.cfg.Agent.Install || !d.missing(name, from)) {
+	if found && (!d.cfg.Agent.Install || !d.installation().Missing(name, from)) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
 	state := from.Program + " is not on PATH"
 	if found {
-		state = path + " is not " + d.wanted(name, from).Version
+		state = path + " is not " + d.installation().Wanted(name, from).Version
 	}
-	root, rootErr := d.agentsFolder()
+	root, rootErr := d.installation().Folder()
 	if !d.cfg.Agent.Install || rootErr != nil {
-		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
+		advice := "npm install -g " + d.installation().Wanted(name, from).Name + "@" + d.installation().Wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}
@@ -193,7 +174,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
-	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.wanted(name, from), root), "")
+	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.installation().Wanted(name, from), root), "")
 	return false
 }
 
@@ -201,8 +182,8 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 // does, and with the one that was tested.
 func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
 	said := cmp.Or(version, "it does not say")
-	if d.cfg.Agent.Install && d.missing(m.o.Name, from) {
-		d.add(title, StatusOK, said+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
+	if d.cfg.Agent.Install && d.installation().Missing(m.o.Name, from) {
+		d.add(title, StatusOK, said+"; a run would install "+d.installation().Wanted(m.o.Name, from).Version, "")
 		return
 	}
 	if err := d.checkVersion(m.o, version); err != nil {

@@ -113,15 +113,15 @@ func (d *doctor) checkCommands(ctx context.Context) {
 	if len(d.cfg.Git.SCM.Tasks) > 0 {
 		all = append(all, command{"scm-command", strings.Join(d.cfg.Git.SCM.Command, " ")})
 	}
-	missing := 0
+	missing, look := 0, d.look(d.children, d.getenv("PATH"))
 	for _, c := range all {
 		word := firstWord(c.line)
 		if word == "" {
 			continue
 		}
 		if d.finds(word) {
-			for _, p := range d.unstartable(ctx, d.children, d.launches(word)) {
-				if kept := d.keptFrom(p); kept != "" {
+			for _, p := range look.Unstartable(ctx, look.Launches(word)) {
+				if kept := look.Kept(p); kept != "" {
 					missing++
 					d.add("commands", StatusFail, fmt.Sprintf("%s %q cannot be started", c.what, c.line), kept)
 				}

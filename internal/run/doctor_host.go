@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/org/ralph-action/internal/run/caches"
+	"github.com/org/ralph-action/internal/run/commands"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
@@ -91,12 +93,7 @@ func (d *doctor) checkCaches() {
 			d.add(title, StatusOK, c.Dir+", read where it is", "")
 			continue
 		}
-		var size int64
-		var err error
-		for _, dir := range c.Folders() {
-			s, wrong := measure(realPath(dir), room{maxCacheBytes, maxCacheFiles})
-			size, err = size+s.bytes, cmp.Or(err, wrong)
-		}
+		size, err := caches.Size(c)
 		if err != nil {
 			d.add(title, StatusWarn, fmt.Sprintf("%s: %v", c.Dir, err), "a job uses it only where the file system can share what files hold")
 			continue
@@ -111,13 +108,13 @@ func (d *doctor) checkPath(ctx context.Context) {
 	if !d.sandboxes() || d.docker != "" {
 		return
 	}
-	closed, whole := d.closedCommands(ctx)
+	closed, whole := d.look(d.children, d.getenv("PATH")).Closed(ctx, d.Workspace)
 	if !whole {
-		d.add("host: PATH", StatusWarn, "not all commands were looked at: that took longer than "+commandsTime.String(), "")
+		d.add("host: PATH", StatusWarn, "not all commands were looked at: that took longer than "+commands.Time.String(), "")
 	}
 	of := map[string][]string{}
 	for _, c := range closed {
-		dir := filepath.Dir(c.file)
+		dir := filepath.Dir(c.File)
 		of[dir] = append(of[dir], c.Name)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(of)) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/run/network"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 	"github.com/org/ralph-action/internal/sandbox/proc"
@@ -130,12 +131,12 @@ func (d *doctor) checkReach() {
 		d.add("hosts", StatusWarn, "open: allowed-hosts is *", "name the hosts instead, where that can be done")
 		return
 	}
-	all, err := d.everyAgent()
+	o, err := d.networkOptions()
 	if err != nil {
 		return // said about the agent
 	}
-	found := "may be reached: " + cmp.Or(briefly(d.reachable(all)), "no host")
-	if _, keyProxy := agent.KeyProxy(all[0]); keyProxy && d.cfg.Provider.KeyProxy {
+	found := "may be reached: " + cmp.Or(network.Reachable(o), "no host")
+	if _, keyProxy := agent.KeyProxy(o.Agents[0]); keyProxy && d.cfg.Provider.KeyProxy {
 		found += "; the key stays with ralph"
 	}
 	switch ok, reason := confine.NetworkAvailable(); {

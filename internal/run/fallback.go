@@ -47,7 +47,7 @@ func (s *sandboxed) checkFallback(ctx context.Context, o agent.Options, worker *
 	if !ok {
 		return nil
 	}
-	o = s.throughKeyProxy(o)
+	o = s.network.ThroughKeyProxy(o)
 	next, err := s.newAgent(ctx, o)
 	if err != nil {
 		return err

@@ -21,7 +21,7 @@ func (r *Record) close() ralph.Report {
 	r.undo.workspace()
 	r.ended()
 	r.report.ExitCode = r.exitCode()
-	r.report.Network = r.network.refused()
+	r.report.Network = r.network.Refused()
 	public := r.public()
 	r.tasks.postEnd(r.report)
 	r.writeFiles(public)

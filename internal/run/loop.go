@@ -57,7 +57,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 	if w.cfg.PullRequest.WaitForCI && w.pushes() && w.repo != nil {
 		l.Accept = w.accept
 	}
-	if why := w.children.OpenNetwork(); why != "" && w.network != nil && w.network.proxy != nil {
+	if why := w.children.OpenNetwork(); why != "" && w.network.Restricted() {
 		n := "Network access is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
 		w.rec.warn(n)
 	}
@@ -175,8 +175,8 @@ func (b *branch) guardrails() []ralph.Guardrail {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, Rule: ralph.Rule{Parallel: g.Parallel, OnChanges: g.When == config.OnChanges}}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: exported{b.sideBySide(), b.sandboxed}, Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
-		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.watchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
+		Process: b.setup.Around(b.sideBySide()), Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
+		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.WatchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {
 		return list

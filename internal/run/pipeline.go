@@ -251,8 +251,7 @@ func loopEnd(limits config.Limits, started time.Time) time.Time {
 const (
 	publishReserve = 3 * time.Minute  // of max-duration
 	publishLimit   = 10 * time.Minute // when there is no max-duration
-	setupTimeout   = 30 * time.Minute
-	maxOutput      = 1 << 30 // bytes a command may print; the log keeps all of it
+	maxOutput      = 1 << 30          // bytes a command may print; the log keeps all of it
 	// A cancelled job is killed ten seconds after the first signal: SIGINT, 7.5 s,
 	// SIGTERM, which changes nothing, 2.5 s, SIGKILL. The agent is ended within
 	// killGrace, its work is committed and pushed within salvage, and the forge is

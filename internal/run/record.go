@@ -12,6 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/transcript"
 	"github.com/org/ralph-action/internal/run/lastrun"
+	"github.com/org/ralph-action/internal/run/network"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
@@ -28,7 +29,7 @@ type Record struct {
 	session *sessionLog               // nil until the workspace is open
 	kept    transcript.Kept           // of the agent, for the page
 	tasks   *taskFolder               // nil without one
-	network *network                  // nil: open
+	network *network.Network          // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
 	written bool                      // report.json lies in the run directory
 	last    *lastrun.Recorder         // nil: nobody asks for the run
