@@ -33,16 +33,16 @@ func (d *doctor) checkCrew(ctx context.Context) {
 	if d.cfg.Agent.Name == "" {
 		return
 	}
-	o, outdated, err := d.worker()
+	o, outdated, err := d.crew().Worker()
 	if err != nil {
 		d.add("agent: "+d.cfg.Agent.Name, StatusFail, err.Error(), "")
 		return
 	}
 	agents := []member{{o: o}}
-	if next, ok := d.fallback(o); ok {
-		agents = append(agents, member{d.fallbackInput(), next})
+	if next, ok := d.crew().Fallback(o); ok {
+		agents = append(agents, member{d.crew().FallbackInput(), next})
 	}
-	if reviewer, ok := d.reviewer(o); ok {
+	if reviewer, ok := d.crew().Reviewer(o); ok {
 		agents = append(agents, member{"review-agent", reviewer})
 	}
 	for i, m := range agents {
@@ -153,7 +153,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 	}
 	root, rootErr := d.installation().Folder()
 	if !d.cfg.Agent.Install || rootErr != nil {
-		advice := "npm install -g " + d.installation().Wanted(name, from).Name + "@" + d.installation().Wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
+		advice := "npm install -g " + d.installation().Wanted(name, from).Name + "@" + d.installation().Wanted(name, from).Version + ", or " + ralph.Option(d.local(), "agent-install", "auto") + ", or the image that holds it, or " + ralph.Option(d.local(), "agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}
@@ -186,7 +186,7 @@ func (d *doctor) checkTested(title, version string, m member, from agent.Package
 		d.add(title, StatusOK, said+"; a run would install "+d.installation().Wanted(m.o.Name, from).Version, "")
 		return
 	}
-	if err := d.checkVersion(m.o, version); err != nil {
+	if err := d.crew().CheckVersion(m.o, version); err != nil {
 		d.add(title, StatusFail, m.wrong(err), "")
 		return
 	}

@@ -23,7 +23,7 @@ func (r *Record) close() ralph.Report {
 	r.report.ExitCode = r.exitCode()
 	r.report.Network = r.network.Refused()
 	public := r.public()
-	r.tasks.postEnd(r.report)
+	r.tasks.PostEnd(r.report)
 	r.writeFiles(public)
 	r.keepEnd(public)
 	r.writeRunner(public)

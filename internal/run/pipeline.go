@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/crew"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -88,7 +89,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("reviews", branch.checkReviews()) { // git has run in the sandbox, which told what is in force
 		return s.refuse()
 	}
-	var agents agentSet
+	var agents crew.Agents
 	if plan.asks() {
 		agents, err = branch.checkAgent(s.before)
 	}

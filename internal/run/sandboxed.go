@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/run/caches"
 	"github.com/org/ralph-action/internal/run/installation"
@@ -108,26 +107,11 @@ func (s *sandboxed) openNetwork(ctx context.Context) error {
 }
 
 func (s *sandboxed) networkOptions() (network.Options, error) {
-	all, err := s.everyAgent()
+	all, err := s.crew().All()
 	return network.Options{
 		Config: s.cfg, Agents: all, Workspace: s.Workspace, Dir: s.dir(), Server: s.site.ServerURL,
 		Getenv: s.getenv, Credentials: s.Credentials, Say: s.rec.out.Say, Note: s.rec.note,
 	}, err
-}
-
-// everyAgent are the agents a run may ask, as far as where they ask is concerned.
-func (s *sandboxed) everyAgent() ([]agent.Options, error) {
-	o, _, err := s.worker()
-	if err != nil {
-		return nil, err
-	}
-	all := []agent.Options{o}
-	for _, other := range []func(agent.Options) (agent.Options, bool){s.fallback, s.reviewer} {
-		if next, ok := other(o); ok {
-			all = append(all, next)
-		}
-	}
-	return all, nil
 }
 
 // caches are those of this machine that the run may use.

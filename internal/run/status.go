@@ -52,7 +52,7 @@ func (w *workspace) locked() string {
 	if w.tasks == nil || w.publishes() {
 		return w.Workspace
 	}
-	return w.tasks.dir.Path()
+	return w.tasks.Dir.Path()
 }
 
 // Command is the command line, without the flags that hold a secret.
