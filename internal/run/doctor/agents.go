@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"cmp"
@@ -30,27 +30,27 @@ func (m member) wrong(err error) string {
 // checkCrew looks at the agent that works, the one that would take over from it,
 // and the one that reviews.
 func (d *doctor) checkCrew(ctx context.Context) {
-	if d.cfg.Agent.Name == "" {
+	if d.Config.Agent.Name == "" {
 		return
 	}
-	o, outdated, err := d.crew().Worker()
+	o, outdated, err := d.Crew.Worker()
 	if err != nil {
-		d.add("agent: "+d.cfg.Agent.Name, StatusFail, err.Error(), "")
+		d.add("agent: "+d.Config.Agent.Name, StatusFail, err.Error(), "")
 		return
 	}
 	agents := []member{{o: o}}
-	if next, ok := d.crew().Fallback(o); ok {
-		agents = append(agents, member{d.crew().FallbackInput(), next})
+	if next, ok := d.Crew.Fallback(o); ok {
+		agents = append(agents, member{d.Crew.FallbackInput(), next})
 	}
-	if reviewer, ok := d.crew().Reviewer(o); ok {
+	if reviewer, ok := d.Crew.Reviewer(o); ok {
 		agents = append(agents, member{"review-agent", reviewer})
 	}
 	for i, m := range agents {
 		again := slices.ContainsFunc(agents[:i], func(other member) bool { return other.o.Name == m.o.Name })
 		d.checkCLI(ctx, m, again)
 	}
-	for _, line := range append(outdated, d.says.all...) {
-		d.add("agent: "+d.cfg.Agent.Name, StatusWarn, line, "")
+	for _, line := range append(outdated, d.Said()...) {
+		d.add("agent: "+d.Config.Agent.Name, StatusWarn, line, "")
 	}
 }
 
@@ -65,7 +65,7 @@ func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
 		d.add(title("agent"), StatusFail, m.wrong(err), "correct the option, or choose another agent")
 		return
 	}
-	if d.cfg.Agent.Resume {
+	if d.Config.Agent.Resume {
 		if err := a.CanResume(); err != nil {
 			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
 		}
@@ -95,7 +95,7 @@ func (d *doctor) checkCommand(ctx context.Context, m member, a *agent.CLI, again
 		return
 	}
 	if !again {
-		path, _ := d.lookPath(m.o.Command[0])
+		path, _ := m.o.LookPath(m.o.Command[0])
 		d.add(title, StatusOK, "agent-command: "+path+"; a command of your own is not started", "")
 	}
 }
@@ -104,7 +104,7 @@ func (d *doctor) checkCommand(ctx context.Context, m member, a *agent.CLI, again
 func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, again bool) bool {
 	title := func(what string) string { return what + ": " + m.o.Name }
 	o := m.o
-	o.Dir, o.Env = d.temp.tmp, d.outside(o.Env)
+	o.Dir, o.Env = d.Tmp, d.outside(o.Env)
 	a, err := agent.New(o)
 	version := ""
 	if err == nil {
@@ -118,7 +118,7 @@ func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, a
 		return err == nil
 	}
 	if err != nil {
-		version, _ = d.ask(ctx, d.children, d.temp.tmp, o.Env, from.Program, "--version")
+		version, _ = d.ask(ctx, d.Children, d.Tmp, o.Env, from.Program, "--version")
 	}
 	if version == "" && err != nil {
 		d.add(title("version"), StatusFail, m.wrong(err), "reinstall the CLI: npm install -g "+from.Name+"@"+from.Version)
@@ -143,17 +143,17 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return false
 	}
 	found = err == nil
-	if found && (!d.cfg.Agent.Install || !d.installation().Missing(name, from)) {
+	if found && (!d.Config.Agent.Install || !d.Installation.Missing(name, from)) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
 	state := from.Program + " is not on PATH"
 	if found {
-		state = path + " is not " + d.installation().Wanted(name, from).Version
+		state = path + " is not " + d.Installation.Wanted(name, from).Version
 	}
-	root, rootErr := d.installation().Folder()
-	if !d.cfg.Agent.Install || rootErr != nil {
-		advice := "npm install -g " + d.installation().Wanted(name, from).Name + "@" + d.installation().Wanted(name, from).Version + ", or " + ralph.Option(d.local(), "agent-install", "auto") + ", or the image that holds it, or " + ralph.Option(d.local(), "agent-command", "COMMAND")
+	root, rootErr := d.Installation.Folder()
+	if !d.Config.Agent.Install || rootErr != nil {
+		advice := "npm install -g " + d.Installation.Wanted(name, from).Name + "@" + d.Installation.Wanted(name, from).Version + ", or " + ralph.Option(true, "agent-install", "auto") + ", or the image that holds it, or " + ralph.Option(true, "agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}
@@ -174,7 +174,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
-	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.installation().Wanted(name, from), root), "")
+	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.Installation.Wanted(name, from), root), "")
 	return false
 }
 
@@ -182,11 +182,11 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 // does, and with the one that was tested.
 func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
 	said := cmp.Or(version, "it does not say")
-	if d.cfg.Agent.Install && d.installation().Missing(m.o.Name, from) {
-		d.add(title, StatusOK, said+"; a run would install "+d.installation().Wanted(m.o.Name, from).Version, "")
+	if d.Config.Agent.Install && d.Installation.Missing(m.o.Name, from) {
+		d.add(title, StatusOK, said+"; a run would install "+d.Installation.Wanted(m.o.Name, from).Version, "")
 		return
 	}
-	if err := d.crew().CheckVersion(m.o, version); err != nil {
+	if err := d.Crew.CheckVersion(m.o, version); err != nil {
 		d.add(title, StatusFail, m.wrong(err), "")
 		return
 	}
@@ -207,7 +207,7 @@ func (d *doctor) checkCredentials(title, name string, ready error) {
 			set = append(set, variable)
 		}
 	}
-	if name == d.cfg.Agent.Name && d.cfg.Provider.APIKey.IsSet() {
+	if name == d.Config.Agent.Name && d.Config.Provider.APIKey.IsSet() {
 		set = append(set, "api-key")
 	}
 	found := "set: " + strings.Join(set, ", ")

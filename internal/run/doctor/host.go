@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"cmp"
@@ -50,7 +50,7 @@ func (d *doctor) checkTool(ctx context.Context, name, arg, advice string) {
 		d.add(title, StatusWarn, program+" lies in the workspace, and is not started", "take the workspace out of PATH")
 		return
 	}
-	says, err := d.ask(ctx, d.tools, d.temp.tmp, d.outside(d.sandboxEnv(nil)), program, arg)
+	says, err := d.ask(ctx, d.Tools, d.Tmp, d.outside(d.Env), program, arg)
 	if err != nil {
 		d.add(title, StatusWarn, err.Error(), advice)
 		return
@@ -74,7 +74,7 @@ func (d *doctor) checkToolCache() {
 
 // checkToolchain lists the folders that variables name.
 func (d *doctor) checkToolchain() {
-	for _, f := range d.sandboxed.tools.Named {
+	for _, f := range d.Named {
 		title := "toolchain: " + f.Variable
 		if f.Closed == "" {
 			d.add(title, StatusOK, f.Dir, "")
@@ -105,10 +105,10 @@ func (d *doctor) checkCaches() {
 // checkPath lists the commands of PATH that the sandbox cannot start, by the folder that
 // is closed.
 func (d *doctor) checkPath(ctx context.Context) {
-	if !d.sandboxes() || d.docker != "" {
+	if !d.sandboxes() || d.Docker != "" {
 		return
 	}
-	closed, whole := d.look(d.children, d.getenv("PATH")).Closed(ctx, d.Workspace)
+	closed, whole := d.Look.Closed(ctx, d.Workspace)
 	if !whole {
 		d.add("host: PATH", StatusWarn, "not all commands were looked at: that took longer than "+commands.Time.String(), "")
 	}
