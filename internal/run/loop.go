@@ -113,7 +113,7 @@ func (w *work) emit(e ralph.Event) {
 		}
 	}
 	w.rec.out.Event(e)
-	w.rec.follow(e)
+	w.rec.last.Follow(e, w.rec.masked)
 	w.rec.kept.Event(e)
 	w.tasks.Post(e)
 	if e.Kind == ralph.EventNotice {

@@ -121,7 +121,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 		work.loop(ctx, baseline)
 	}
 	work.judged()
-	rec.doing("publishes")
+	rec.last.Doing("publishes")
 	work.publish(ctx)
 	work.keepDiffs(ctx)
 	return rec.close()
