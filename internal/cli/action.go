@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/admission"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/stepdir"
 )
@@ -115,7 +116,7 @@ func (a *app) actionSources() config.LoadOptions {
 // asAction does something with what the runner handed over.
 func (a *app) asAction(sources config.LoadOptions, before run.Before, show func(*secret.Redactor) run.Printer, do func(context.Context, *run.Input)) error {
 	event, eventErr := actions.ReadEvent(a.getenv)
-	sources.Event, sources.EventName = run.BringsTask(event), event.Name
+	sources.Event, sources.EventName = admission.BringsTask(event), event.Name
 	workspace := sources.Dir
 	cfg, cfgErr := config.Load(sources)
 	own := credentials.New(credentials.LeftByCheckout(workspace))

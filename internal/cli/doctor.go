@@ -19,6 +19,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/doctor"
 )
 
 // doctorCmd looks at all that `ralph run` would need, and runs nothing of the
@@ -69,7 +70,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
 		Config: cfg, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Workspace: workspace, Site: a.localSite(), Redactor: redact,
-	}, loadErr, run.DoctorOptions{Offline: c.Offline, Host: c.Host})
+	}, loadErr, doctor.Options{Offline: c.Offline, Host: c.Host})
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "ralph: stopped before every check was done")
 		*done = exit(ralph.Interrupted.ExitCode(false))
@@ -78,7 +79,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	for i, row := range rows {
 		rows[i].Found, rows[i].Advice = output.Clean(redact, row.Found), output.Clean(redact, row.Advice)
 	}
-	if slices.ContainsFunc(rows, func(f run.Check) bool { return f.Status == run.StatusFail }) {
+	if slices.ContainsFunc(rows, func(f doctor.Check) bool { return f.Status == doctor.StatusFail }) {
 		*done = exit(ralph.Invalid.ExitCode(false))
 	}
 	if c.JSON {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/session"
 )
 
 // The plugin's commands that begin a loop.
@@ -88,7 +88,7 @@ func (a *app) beginTyped(in hook.Input, ultrawork bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := run.NewSession(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
+	s := session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
 	return a.beginLoop(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork, SessionID: in.SessionID,

@@ -9,7 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/session"
 )
 
 // sessionCmd is one agent session kept going until its promise. 004
@@ -79,7 +79,7 @@ func (a *app) sessionHere(d localRun, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	s := run.NewSession(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
+	s := session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
 	return a.beginHere(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork,

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,25 +10,22 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/scm"
 	"github.com/org/ralph-action/internal/report/logs"
-	"github.com/org/ralph-action/internal/run/stories"
+	"github.com/org/ralph-action/internal/run/crew"
+	"github.com/org/ralph-action/internal/run/session"
+	"github.com/org/ralph-action/internal/run/supervised"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// cli is an agent, and its command line for people.
-type cli interface {
-	ralph.Agent
-	Argv(ralph.Prompt) []string
-}
-
 // checkAgent finds out before anything is spent whether the agents can work: the
 // one that works, the one that would take over from it, and the one that reviews.
-func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
-	o, outdated, err := s.worker()
+func (s *sandboxed) checkAgent(ctx context.Context) (crew.Agents, error) {
+	o, outdated, err := s.crew().Worker()
 	if err != nil {
 		return nil, invalid(err)
 	}
@@ -37,7 +33,7 @@ func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 		s.rec.warn(w)
 	}
 	plain := o // another model may be another provider's
-	o = s.throughKeyProxy(o)
+	o = s.network.ThroughKeyProxy(o)
 	if s.box != nil {
 		o.Command, o.Argument, o.Process = s.box.Command(), true, s.box
 	}
@@ -54,12 +50,52 @@ func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 		s.rec.out.Aside(logs.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
 	s.budgetHolds(o)
-	worker := &relay{cli: a, name: agentName(o)}
-	if err := s.checkFallback(ctx, plain, worker); err != nil {
-		return nil, invalid(fmt.Errorf("%s: %w", s.fallbackInput(), err))
+	next, err := s.checkFallback(ctx, plain)
+	if err != nil {
+		return nil, invalid(fmt.Errorf("%s: %w", s.crew().FallbackInput(), err))
 	}
-	agents, err := s.checkReviewer(ctx, plain, worker)
-	return agents, invalid(err)
+	reviewer, err := s.checkReviewer(ctx, plain)
+	if err != nil {
+		return nil, invalid(fmt.Errorf("review-agent: %w", err))
+	}
+	return crew.Join(crew.Member{CLI: a, Name: crew.Name(o)}, next, reviewer, s.stories.Reviewing), nil
+}
+
+// checkFallback is checkAgent for the agent that would take over; nil if there is none.
+func (s *sandboxed) checkFallback(ctx context.Context, o agent.Options) (*crew.Member, error) {
+	o, ok := s.crew().Fallback(o)
+	if !ok {
+		return nil, nil //nolint:nilnil // nobody takes over
+	}
+	return s.beside(ctx, o, "fallback", false)
+}
+
+// checkReviewer is checkAgent for the agent that reviews; nil if that is the one that works.
+func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options) (*crew.Member, error) {
+	o, ok := s.crew().Reviewer(o)
+	if !ok || s.stories == nil {
+		return nil, nil //nolint:nilnil // the one that works reviews
+	}
+	m, err := s.beside(ctx, o, "review", true)
+	if err == nil {
+		s.rec.note("Reviews by " + m.Name + ".")
+	}
+	return m, err
+}
+
+// beside is an agent that works in a home of its own; fresh: a new one for each turn.
+func (s *sandboxed) beside(ctx context.Context, o agent.Options, home string, fresh bool) (*crew.Member, error) {
+	o = s.network.ThroughKeyProxy(o)
+	a, err := s.newAgent(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &crew.Member{CLI: s.apart(a, o, home, fresh), Name: crew.Name(o)}, nil
+}
+
+// crew is what was said about the agents.
+func (s *sandboxed) crew() crew.Crew {
+	return crew.Crew{Config: s.cfg, Local: s.local(), Options: s.agentOptions}
 }
 
 // checkKey ends a run whose agent cannot log in before anything is installed or
@@ -68,7 +104,7 @@ func (s *sandboxed) checkKey() error {
 	if s.docker != "" { // where it may be logged in
 		return nil
 	}
-	o, _, err := s.worker()
+	o, _, err := s.crew().Worker()
 	if err != nil {
 		return err
 	}
@@ -87,50 +123,10 @@ func (s *sandboxed) budgetHolds(o agent.Options) {
 	}
 }
 
-// option is how an input is given to this run, for a sentence.
-func (p *plan) option(name, value string) string { return ralph.Option(p.local(), name, value) }
-
-// worker is the agent that works, with all that was said about it, and what is
-// out of date in that.
-func (s *sandboxed) worker() (o agent.Options, outdated []string, err error) {
-	args, outdated := agent.Modern(s.cfg.Agent.Name, s.cfg.Agent.Args)
-	exact, more := agent.Modern(s.cfg.Agent.Name, s.cfg.Agent.ExactArgs)
-	o = s.agentOptions(s.cfg.Agent.Name, s.cfg.Agent.Model)
-	o.Command, o.Args, o.Exact, o.ExactArgs = s.cfg.Agent.Command, args, s.cfg.Agent.Exact, exact
-	o.CommandAt = s.cfg.Sources["agent-command"]
-	o.Plain, o.Filter, o.TextScanFull = s.cfg.Output.Format == "text", s.cfg.Output.ResponseFilter, s.cfg.Output.TextScanFull
-	o.Effort, o.Provider, o.BaseURL, o.Settings = s.cfg.Agent.Effort, s.cfg.Provider.Name, s.cfg.Provider.BaseURL, s.cfg.Agent.Settings
-	o.Filters, o.Delivery = s.cfg.Agent.Filters, s.cfg.Agent.Prompt
-	if err := s.withKey(&o); err != nil {
-		return o, nil, fmt.Errorf("agent %q: %w", o.Name, err)
-	}
-	return o, append(outdated, more...), nil
-}
-
-// fallback is the agent that would take over; ok is false when there is none.
-func (s *sandboxed) fallback(o agent.Options) (next agent.Options, ok bool) {
-	if s.cfg.Agent.Fallback == "" && s.cfg.Agent.FallbackModel == "" {
-		return o, false
-	}
-	return s.other(o, cmp.Or(s.cfg.Agent.Fallback, s.cfg.Agent.Name), s.cfg.Agent.FallbackModel), true
-}
-
-// reviewer is the agent that reviews; ok is false when that is the one that works.
-func (s *sandboxed) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
-	if s.cfg.Tasks.ReviewAgent == "" && s.cfg.Tasks.ReviewModel == "" {
-		return o, false
-	}
-	name, model := cmp.Or(s.cfg.Tasks.ReviewAgent, s.cfg.Agent.Name), s.cfg.Tasks.ReviewModel
-	if name == s.cfg.Agent.Name {
-		model = cmp.Or(model, s.cfg.Agent.Model)
-	}
-	return s.other(o, name, model), true
-}
-
 // newAgent is an agent that can work, with what the mode puts around it.
-func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) {
+func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (crew.CLI, error) {
 	if s.cfg.Tasks.Dir != "" {
-		o.Linger = s.linger
+		o.Linger = s.tasks.Linger(s.cfg.Limits.ChildWait, s.rec.out.Say)
 	}
 	a, err := agent.New(o)
 	if err != nil {
@@ -141,97 +137,25 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 			return nil, fmt.Errorf("session: resume: %w", err)
 		}
 	}
-	err = s.whenInstalled(ctx, o.Name, func(ctx context.Context) error {
+	err = s.installed.WhenInstalled(ctx, o.Name, func(ctx context.Context) error {
 		if err := a.Check(ctx); err != nil {
 			return err
 		}
-		return s.checkVersion(o, a.Version())
+		return s.crew().CheckVersion(o, a.Version())
 	})
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case s.cfg.Tasks.Dir != "":
-		return &attempts{CLI: a, box: s, options: o}, nil
+		return &supervised.Agent{CLI: a, Folder: s.tasks, Options: o}, nil
 	case s.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
-		return &sessions{cli: a, box: s}, nil
+		return &session.Agent{
+			CLI: a, Loop: s.cfg.Loop, Task: s.prompt(), State: s.sessionState(), Give: s.giveToSandboxUser, Halted: s.Stop.halted,
+		}, nil
 	}
 	return a, nil
 }
-
-// checkVersion compares what the CLI calls itself with what was asked for.
-func (s *sandboxed) checkVersion(o agent.Options, version string) error {
-	want := s.cfg.Agent.Version
-	if o.Name != s.cfg.Agent.Name || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
-		return nil
-	}
-	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set %s", want, o.Name, version, s.option("agent-install", "auto"))
-}
-
-func notOfVersion(r rune) bool {
-	return r != '.' && r != '-' && r != '+' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-}
-
-// other is an agent of another name or with another model than the one that
-// works: what was said about that one only holds for the same CLI.
-func (s *sandboxed) other(o agent.Options, name, model string) agent.Options {
-	if name == o.Name {
-		o.Model = model
-		return o
-	}
-	return s.agentOptions(name, model)
-}
-
-// checkReviewer is checkAgent for the agent that reviews, where that is another
-// or has another model.
-func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (agentSet, error) {
-	o, ok := s.reviewer(o)
-	if !ok || s.stories == nil {
-		return worker, nil
-	}
-	o = s.throughKeyProxy(o)
-	reviewer, err := s.newAgent(ctx, o)
-	if err != nil {
-		return nil, fmt.Errorf("review-agent: %w", err)
-	}
-	s.rec.note("Reviews by " + agentName(o) + ".")
-	r := &relay{cli: s.apart(reviewer, o, "review", true), name: agentName(o)}
-	if r.name != worker.nextName { // else it would take over from itself
-		r.next, r.nextName = worker.next, worker.nextName
-	}
-	return &pair{relay: worker, reviewer: r, stories: s.stories}, nil
-}
-
-// agentSet is the agents of a run: who works, and who would take over.
-type agentSet interface {
-	ralph.Agent
-	takeOver(f *ralph.Failure) (why string, ok bool)
-}
-
-// agentName is an agent for people: its name and its model.
-func agentName(o agent.Options) string { return strings.TrimSpace(o.Name + " " + o.Model) }
-
-// pair is an agent that works, and another that reviews.
-type pair struct {
-	*relay
-	reviewer *relay
-	stories  *stories.List
-}
-
-// turn is the one that the step is for.
-func (p *pair) turn() *relay {
-	if p.stories.Reviewing() {
-		return p.reviewer
-	}
-	return p.relay
-}
-
-// Run asks the one that the step is for.
-func (p *pair) Run(ctx context.Context, q ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	return p.turn().Run(ctx, q, emit)
-}
-
-func (p *pair) takeOver(f *ralph.Failure) (string, bool) { return p.turn().takeOver(f) }
 
 // agentOptions are what every agent of the run has in common.
 func (s *sandboxed) agentOptions(name, model string) agent.Options {
@@ -240,17 +164,14 @@ func (s *sandboxed) agentOptions(name, model string) agent.Options {
 		Limits:  proc.Limits{Time: s.cfg.Limits.Iteration, Silence: s.cfg.Limits.Idle, FinishGrace: s.cfg.Limits.ResultGrace, OutputBytes: maxAgentOutput},
 		Flags:   s.local(),
 		Root:    s.identity.IsZero() && os.Geteuid() == 0,
-		Process: exported{s.children, s}, Mask: s.rec.redact.Writer, Log: s.rec.session,
+		Process: s.setup.Around(s.children), Mask: s.rec.redact.Writer, Log: s.rec.session,
 		LookPath: s.lookPath,
 		Scratch:  s.temp.tmp, PromptLog: s.logPrompt, Merge: s.cfg.Prompt.Variables != nil,
 		System: s.cfg.Agent.System, MCP: s.cfg.Agent.MCP, Price: s.price,
 		Hooks: s.hooks(name),
 	}
-	if n := s.network; n != nil {
-		o.Refused = func() func() []string {
-			before := n.counts()
-			return func() []string { return n.since(before) }
-		}
+	if s.network != nil {
+		o.Refused = s.network.Watch
 	}
 	// The tools of an agent of the user's own print where it prints itself.
 	if s.stories != nil && name != "text" {
@@ -303,20 +224,6 @@ func (p *plan) holdsToken(text string) bool {
 	return tokens.Find([]byte(text)) != nil
 }
 
-// withKey puts the key that was given as an input where the agent looks for it.
-func (s *sandboxed) withKey(o *agent.Options) error {
-	if !s.cfg.Provider.APIKey.IsSet() {
-		return nil
-	}
-	name, err := agent.KeyVariable(*o)
-	if err != nil || name == "" {
-		return err
-	}
-	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-	o.Env = append(o.Env, name+"="+s.cfg.Provider.APIKey.Reveal())
-	return nil
-}
-
 // logPrompt keeps a prompt in the run directory.
 func (w *workspace) logPrompt(name, text string) {
 	if err := w.files.WriteFile(name, w.rec.redact.Bytes([]byte(text))); err != nil {
@@ -334,4 +241,46 @@ func (s *sandboxed) scm() ralph.SCM {
 		Process: s.afterSetup(), Command: s.cfg.Git.SCM.Command, Tasks: s.cfg.Git.SCM.Tasks,
 		Dir: s.dir(), Env: s.sandboxEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
 	})
+}
+
+// hooks are the commands an agent's CLI asks while it works, by event; nil when
+// it has no hooks or they would be of no use. They advise: what the loop itself
+// sees decides.
+func (s *sandboxed) hooks(name string) map[string]string {
+	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.Agent.Exact || s.box != nil {
+		return nil
+	}
+	ours := config.ShellWords([]string{s.Self}) + " hook "
+	hooks := map[string]string{string(hook.Stop): ours + "stop"}
+	if s.cfg.Mode == config.ModeSession {
+		hooks[string(hook.Stop)] += " --session " + config.ShellWords([]string{s.sessionState()})
+	}
+	hooks[string(hook.PostToolUse)] = ours + "post-tool-use"
+	hooks[string(hook.SessionStart)] = ours + "session-start"
+	if s.isolation == config.IsolationOff {
+		hooks[string(hook.PreToolUse)] = ours + "pre-tool-use"
+	}
+	return hooks
+}
+
+// sessionState is the file in which the stop hook keeps count. It lies in a
+// private folder of the agent's, who may write anything into it: only the hook
+// believes it.
+func (s *sandboxed) sessionState() string { return filepath.Join(s.temp.tmp, "ralph-session.json") }
+
+// giveToSandboxUser writes a file that is the agent's.
+func (s *sandboxed) giveToSandboxUser(path string, data []byte) error {
+	_ = os.Remove(path) // the agent may have put anything there
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if !s.identity.IsZero() && err == nil {
+		err = f.Chown(s.identity.UID, s.identity.GID)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
 }

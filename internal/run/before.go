@@ -7,13 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run/commands"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/guard"
-	"github.com/org/ralph-action/internal/sandbox/proc"
+	"github.com/org/ralph-action/internal/run/installation"
+	"github.com/org/ralph-action/internal/run/setup"
+	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 )
 
 // checkConfiguration says what is wrong with what was asked for, and what is only
@@ -75,7 +79,7 @@ func (p *plan) checkPlan() error {
 func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	var baseline []ralph.Verdict
 	if !w.cfg.Checks.Baseline {
-		if err := w.lookForPrograms(ctx); err != nil {
+		if err := w.afterSetupLook().Missing(ctx, w.checks, w.rec.warn); err != nil {
 			return nil, invalid(err)
 		}
 	}
@@ -83,14 +87,14 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 		end := w.rec.out.Section("Baseline: guardrails before any change")
 		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Jobs: w.jobs(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
-		w.blameSandbox(ctx, baseline)
+		w.afterSetupLook().Blame(ctx, baseline)
 		w.rec.report.Baseline = baseline
 		if err := guard.Broken(baseline); err != nil {
 			return baseline, invalid(err)
 		}
 	}
-	if err := w.agentsInstalled(ctx); err != nil {
-		return baseline, err
+	if err := w.installed.Wait(ctx); err != nil {
+		return baseline, invalid(err)
 	}
 	if w.repo == nil {
 		return baseline, nil
@@ -103,53 +107,42 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 
 // setUp runs the setup commands, and looks at what they may have installed.
 func (w *work) setUp(ctx context.Context) error {
-	w.nameClosed(ctx)
+	if w.sandboxes() && w.box == nil {
+		w.look(w.process(), w.getenv("PATH")).NameClosed(ctx, w.Workspace, config.Checks{Guardrails: w.checks, Setup: w.cfg.Checks.Setup}, w.rec.out.Say, w.rec.warn)
+	}
 	if err := w.runSetup(ctx); err != nil {
 		return err
 	}
 	return w.checkLargeFiles(ctx)
 }
 
-func (s *sandboxed) runSetup(ctx context.Context) error {
-	if len(s.cfg.Checks.Setup) == 0 {
-		return nil
-	}
-	defer s.rec.out.Section("Setup")()
-	for _, command := range s.cfg.Checks.Setup {
-		if s.Stop.halted() {
-			return errHalted
-		}
-		s.rec.out.Say("› " + command)
-		show := s.rec.out.Foreign(command)
-		w := s.rec.redact.Writer(show)
-		script, env, exports, err := s.collected(command)
-		if err != nil {
-			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
-		}
-		refused := s.network.counts()
-		exit, err := s.afterSetup().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: env, Stdout: w, Stderr: w,
-			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
-		})
-		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
-		switch {
-		case err != nil:
-			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
-		case exit.Why != proc.Exited:
-			return invalid(&setupError{fmt.Errorf("setup %q was ended: %s", command, exit.Why)})
-		case exit.Code != 0:
-			why := ""
-			if addresses := s.network.since(refused); len(addresses) > 0 {
-				why = fmt.Sprintf("; meanwhile the sandbox refused %q (docs/network.md)", strings.Join(addresses[:min(len(addresses), 5)], ", "))
-			}
-			return invalid(&setupError{fmt.Errorf("setup %q failed with exit code %d%s", command, exit.Code, why)})
-		}
-		if err := s.take(exports); err != nil {
-			return invalid(&setupError{fmt.Errorf("setup %q: %w", command, err)})
-		}
-	}
-	return nil
+// look looks for programs as a process would start them.
+func (s *sandboxed) look(p dockersandbox.Process, path string) commands.Look {
+	return commands.Look{Process: p, Dir: s.dir(), Env: s.sandboxEnv(nil), Path: path, Sandboxed: s.sandboxes(), Local: s.local()}
 }
 
-// setupError says how a setup command failed, by its own doing.
-type setupError struct{ error }
+func (s *sandboxed) afterSetupLook() commands.Look {
+	return s.look(s.afterSetup(), s.setup.PathOr(s.getenv("PATH")))
+}
+
+func (s *sandboxed) runSetup(ctx context.Context) error {
+	o := setup.Options{
+		Commands: s.cfg.Checks.Setup, Process: s.process(), Dir: s.dir(), Env: s.sandboxEnv(nil), Path: s.getenv("PATH"),
+		Scratch: s.temp.tmp, Identity: s.identity, Network: s.network, OutputBytes: maxOutput,
+		Stop: func() error {
+			if s.Stop.halted() {
+				return errHalted
+			}
+			return nil
+		},
+		Redact: s.rec.redact, Show: s.rec.out, Warn: s.rec.warn,
+		Own: func(name string) bool {
+			agents := installation.Agents(s.cfg)
+			return slices.ContainsFunc(agents, func(a string) bool { return slices.Contains(agent.Credentials(a), name) })
+		},
+	}
+	if s.box != nil {
+		o.Scratch = "" // our files are not there
+	}
+	return invalid(s.setup.Run(ctx, o))
+}

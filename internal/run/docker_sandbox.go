@@ -100,6 +100,9 @@ func (s *sandboxed) process() dockersandbox.Process {
 	return inDockerSandbox{s.box}
 }
 
+// afterSetup runs commands with what setup exported.
+func (s *sandboxed) afterSetup() dockersandbox.Process { return s.setup.Around(s.process()) }
+
 // sideBySide is process for commands that may run at the same time.
 func (s *sandboxed) sideBySide() dockersandbox.Process {
 	if s.box == nil {

@@ -1,11 +1,8 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
-	"strconv"
 	"time"
 
 	"github.com/org/ralph-action/internal/actions"
@@ -21,11 +18,11 @@ func (r *Record) close() ralph.Report {
 	r.undo.workspace()
 	r.ended()
 	r.report.ExitCode = r.exitCode()
-	r.report.Network = r.network.refused()
+	r.report.Network = r.network.Refused()
 	public := r.public()
-	r.tasks.postEnd(r.report)
+	r.tasks.PostEnd(r.report)
 	r.writeFiles(public)
-	r.keepEnd(public)
+	r.last.Finish(public, report.Headline(public), r.masked)
 	r.writeRunner(public)
 	r.out.Finish(public)
 	return r.report
@@ -83,8 +80,12 @@ func (r *Record) writeRunner(public ralph.Report) {
 			r.unwritten(err)
 		}
 	}
-	for _, o := range r.outputs() {
-		if err := r.runner.SetOutput(o.name, o.value); err != nil {
+	path := ""
+	if r.written {
+		path = r.files.Path(reportName)
+	}
+	for _, o := range actions.Outputs(r.report, path) {
+		if err := r.runner.SetOutput(o.Name, o.Value); err != nil {
 			r.out.Warn(err.Error())
 			r.unwritten(err)
 		}
@@ -101,66 +102,3 @@ func (r *Record) unwritten(err error) {
 
 // unwrittenCode is the exit code of a run that is fine but for its outputs.
 const unwrittenCode = 1
-
-type output struct{ name, value string }
-
-// outputs are numbers, enums, shas, validated names and paths; never agent text.
-func (r *Record) outputs() []output {
-	run, p, u := r.report, r.report.Publication, r.report.Usage()
-	number := func(n int64, known bool) string {
-		if !known {
-			return ""
-		}
-		return strconv.FormatInt(n, 10)
-	}
-	cost := ""
-	if !u.Cost.Unknown {
-		cost = strconv.FormatFloat(u.Cost.Amount.Dollars(), 'f', -1, 64)
-	}
-	proposed := p.PullRequest.Number != 0
-	only := func(known bool, v string) string {
-		if !known {
-			return ""
-		}
-		return v
-	}
-	path := ""
-	if r.written {
-		path = r.files.Path(reportName)
-	}
-	list := []output{
-		{"status", string(run.Outcome)},
-		{"completed", strconv.FormatBool(run.Outcome == ralph.Completed)},
-		{"iterations", strconv.Itoa(run.Rounds())},
-		{"cost-usd", cost},
-		{"input-tokens", number(u.Tokens.In(), !u.Tokens.Unknown)},
-		{"output-tokens", number(u.Tokens.Output, !u.Tokens.Unknown)},
-		{"duration-seconds", strconv.Itoa(int(math.Round(run.Duration.Seconds())))},
-		{"branch", p.Branch},
-		{"head-sha", p.HeadSHA},
-		{"pull-request-number", number(int64(p.PullRequest.Number), p.PullRequest.Number != 0)},
-		{"pull-request-url", p.PullRequest.URL},
-		{"pull-request-operation", string(p.PullRequest.Operation)},
-		{"pull-request-head-sha", only(proposed, cmp.Or(p.HeadSHA, p.Tip))},
-		{"pull-request-branch", only(proposed, p.Branch)},
-		{"pull-request-commits-verified", strconv.FormatBool(p.Verified)},
-		{"checks", string(p.Checks.State)},
-		{"lane-dir", p.Lane.Dir},
-		{"report-path", path},
-	}
-	w, in, back := run.Wave, 0, 0
-	if w == nil {
-		w = &ralph.Wave{}
-	}
-	for _, s := range w.Stories {
-		switch s.Fate {
-		case ralph.FateIn:
-			in++
-		case ralph.FateReturned:
-			back++
-		}
-	}
-	waves := run.Wave != nil
-	return append(list, output{"next", only(waves, strconv.FormatBool(w.Next))}, output{"wave", only(waves, strconv.Itoa(w.Number))},
-		output{"integrated", only(waves, strconv.Itoa(in))}, output{"returned", only(waves, strconv.Itoa(back))})
-}

@@ -11,13 +11,16 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run/crew"
+	"github.com/org/ralph-action/internal/run/session"
+	"github.com/org/ralph-action/internal/run/supervised"
 )
 
 // housed is an agent with a home of its own, made when it is asked: another agent
 // of the run, whose files it would take for its user's, may have written to the
 // usual one.
 type housed struct {
-	cli
+	crew.CLI
 	box     *sandboxed
 	options agent.Options
 	name    string // of the home
@@ -26,17 +29,20 @@ type housed struct {
 }
 
 // apart gives an agent a home of its own where agents have one of ours.
-func (s *sandboxed) apart(a cli, o agent.Options, name string, always bool) cli {
+func (s *sandboxed) apart(a crew.CLI, o agent.Options, name string, always bool) crew.CLI {
 	if s.isolation == config.IsolationOff || s.box != nil {
 		return a
 	}
 	switch a := a.(type) {
 	case *agent.CLI:
-		return &housed{cli: a, box: s, options: o, name: name, always: always}
-	case *sessions:
-		a.cli = s.apart(a.cli, o, name, always)
-	case *attempts:
-		a.home = name
+		return &housed{CLI: a, box: s, options: o, name: name, always: always}
+	case *session.Agent:
+		a.CLI = s.apart(a.CLI, o, name, always)
+	case *supervised.Agent:
+		a.Home = func(o agent.Options) (agent.Options, error) {
+			o, _, err := s.ownHome(o, name)
+			return o, err
+		}
 	}
 	return a
 }

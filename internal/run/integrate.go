@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/integrate"
 	"github.com/org/ralph-action/internal/run/integration"
+	"github.com/org/ralph-action/internal/run/setup"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -201,8 +202,8 @@ func (in *integrating) ask(ctx context.Context, c integrate.Conflict, step ralph
 // exported on something else. They passed before the first story: what fails twice is red.
 func (in *integrating) setUpAgain(ctx context.Context) (red string, err error) {
 	for range 2 {
-		in.setup = exports{}
-		var failed *setupError
+		in.setup = setup.Exports{}
+		var failed *setup.FailedError
 		if err = in.runSetup(ctx); ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		} else if !errors.As(err, &failed) {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
@@ -15,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/scm"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/guard"
+	"github.com/org/ralph-action/internal/run/session"
 )
 
 // loop asks the agent until an outcome.
@@ -42,10 +45,10 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		},
 		Emit:   w.emit,
 		Stop:   w.Stop.Halt,
-		Jitter: jitter, TakeOver: w.agents.takeOver,
+		Jitter: jitter, TakeOver: w.agents.TakeOver,
 	}
 	if w.tasks != nil {
-		l.Mailbox = mailbox{w.tasks.dir, w.rec.redact.Text}
+		l.Mailbox = w.tasks.Mailbox()
 	}
 	if w.backlog != nil {
 		w.backlog.Baseline(baseline)
@@ -57,7 +60,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 	if w.cfg.PullRequest.WaitForCI && w.pushes() && w.repo != nil {
 		l.Accept = w.accept
 	}
-	if why := w.children.OpenNetwork(); why != "" && w.network != nil && w.network.proxy != nil {
+	if why := w.children.OpenNetwork(); why != "" && w.network.Restricted() {
 		n := "Network access is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
 		w.rec.warn(n)
 	}
@@ -78,7 +81,7 @@ func (w *work) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	case w.backlog != nil:
 		return w.backlog.Ask
 	case w.cfg.Mode == config.ModeSession:
-		return w.askSession
+		return func(ask ralph.Ask) (ralph.Prompt, error) { return session.Ask(w.cfg.Loop, w.prompt(), ask) }
 	}
 	return prompt.Builder{
 		Task: w.task, Data: strings.TrimSpace(w.decision.Prompt + "\n\n" + w.conflict), Completion: w.cfg.Loop.Completion, Variables: w.cfg.Prompt.Variables,
@@ -110,9 +113,9 @@ func (w *work) emit(e ralph.Event) {
 		}
 	}
 	w.rec.out.Event(e)
-	w.rec.follow(e)
+	w.rec.last.Follow(e, w.rec.masked)
 	w.rec.kept.Event(e)
-	w.tasks.post(e)
+	w.tasks.Post(e)
 	if e.Kind == ralph.EventNotice {
 		w.rec.note(e.Text)
 	}
@@ -124,7 +127,7 @@ func (w *work) emit(e ralph.Event) {
 		w.rec.log(e.Text + "\n")
 	case ralph.EventIterationEnd:
 		if e.Record != nil && w.cfg.Mode == config.ModeSession {
-			w.rec.log(lastStop(*e.Record).String() + "\n")
+			w.rec.log(session.LastStop(*e.Record).String() + "\n")
 		}
 		if e.Record != nil {
 			w.rec.log(logs.SessionFooter(*e.Record))
@@ -175,8 +178,8 @@ func (b *branch) guardrails() []ralph.Guardrail {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, Rule: ralph.Rule{Parallel: g.Parallel, OnChanges: g.When == config.OnChanges}}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: exported{b.sideBySide(), b.sandboxed}, Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
-		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.watchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
+		Process: b.setup.Around(b.sideBySide()), Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
+		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.WatchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {
 		return list
@@ -208,3 +211,8 @@ func (g judging) Check(ctx context.Context, iteration int, live <-chan struct{})
 const maxJobs = 4
 
 func (p *plan) jobs() int { return cmp.Or(p.cfg.Checks.Jobs, min(maxJobs, runtime.NumCPU())) }
+
+// jitter makes a wait longer by up to a quarter, and by at most ten seconds.
+func jitter(wait time.Duration) time.Duration {
+	return rand.N(min(wait/4, 10*time.Second) + 1)
+}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/run/caches"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/namespace"
 )
@@ -25,7 +26,7 @@ func (in *Input) onRunner() bool {
 // openNamespaces has the children of the run live in namespaces of their own, where sudo
 // asks for no password.
 func (w *workspace) openNamespaces(ctx context.Context) (err error) {
-	if w.namespaces, err = namespace.Start(ctx, namespace.Options{Hide: w.hidden(), Caches: w.cacheFolders()}); err != nil {
+	if w.namespaces, err = namespace.Start(ctx, namespace.Options{Hide: w.hidden(), Caches: caches.Folders(w.caches())}); err != nil {
 		w.without = err.Error()
 		return w.checkWithout()
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/crew"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -88,7 +89,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	if s.over("reviews", branch.checkReviews()) { // git has run in the sandbox, which told what is in force
 		return s.refuse()
 	}
-	var agents agentSet
+	var agents crew.Agents
 	if plan.asks() {
 		agents, err = branch.checkAgent(s.before)
 	}
@@ -120,7 +121,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 		work.loop(ctx, baseline)
 	}
 	work.judged()
-	rec.doing("publishes")
+	rec.last.Doing("publishes")
 	work.publish(ctx)
 	work.keepDiffs(ctx)
 	return rec.close()
@@ -251,8 +252,7 @@ func loopEnd(limits config.Limits, started time.Time) time.Time {
 const (
 	publishReserve = 3 * time.Minute  // of max-duration
 	publishLimit   = 10 * time.Minute // when there is no max-duration
-	setupTimeout   = 30 * time.Minute
-	maxOutput      = 1 << 30 // bytes a command may print; the log keeps all of it
+	maxOutput      = 1 << 30          // bytes a command may print; the log keeps all of it
 	// A cancelled job is killed ten seconds after the first signal: SIGINT, 7.5 s,
 	// SIGTERM, which changes nothing, 2.5 s, SIGKILL. The agent is ended within
 	// killGrace, its work is committed and pushed within salvage, and the forge is

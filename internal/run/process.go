@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/repo/worktree"
+	"github.com/org/ralph-action/internal/run/installation"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -36,7 +37,7 @@ func (s *sandboxed) install() []string {
 			add(dir)
 		}
 		if real, err := filepath.EvalSymlinks(program); err == nil {
-			root := packageRoot(real)
+			root := installation.PackageRoot(real)
 			add(root)
 			if root != real {
 				paths = append(paths, install.Needs(root)...)
@@ -52,8 +53,8 @@ func (s *sandboxed) install() []string {
 	if named {
 		open(command[0])
 	}
-	if s.coming != nil {
-		add(s.coming.root)
+	if root := s.installed.Beside(); root != "" {
+		add(root)
 	}
 	open(s.cfg.Agent.Fallback)
 	open(s.cfg.Tasks.ReviewAgent)
@@ -66,22 +67,6 @@ func (s *sandboxed) install() []string {
 		}
 	}
 	return paths
-}
-
-// packageRoot is the npm package a program belongs to, else the program itself.
-func packageRoot(program string) string {
-	parts := strings.Split(program, string(filepath.Separator))
-	for i := len(parts) - 2; i > 0; i-- {
-		if parts[i] != "node_modules" {
-			continue
-		}
-		end := i + 2
-		if strings.HasPrefix(parts[i+1], "@") {
-			end++
-		}
-		return strings.Join(parts[:min(end, len(parts))], string(filepath.Separator))
-	}
-	return program
 }
 
 // sandboxEnv is the environment of a child: an allow-list, the named variables,
@@ -102,7 +87,7 @@ func (s *sandboxed) sandboxEnv(allow []string) []string {
 	} else if home := s.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}
-	maps.Copy(set, s.network.variables())
+	maps.Copy(set, s.network.Variables())
 	return confine.Environment(s.Environ, append(allow, s.cfg.Sandbox.PassEnv...), set)
 }
 

@@ -21,7 +21,7 @@ func (w *work) publish(run context.Context) {
 	ctx, cancel := w.publishing(run)
 	defer cancel()
 	w.budgetKept()
-	w.rec.report.Network = w.network.refused()
+	w.rec.report.Network = w.network.Refused()
 	if w.repo == nil {
 		w.endLive(ctx)
 		w.rec.ended()

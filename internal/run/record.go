@@ -12,7 +12,9 @@ import (
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/transcript"
 	"github.com/org/ralph-action/internal/run/lastrun"
+	"github.com/org/ralph-action/internal/run/network"
 	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/run/supervised"
 )
 
 // Record is what a run tells: while it goes on, to the printer and the session
@@ -27,8 +29,8 @@ type Record struct {
 	files   *rundir.Dir               // nil until the workspace is open
 	session *sessionLog               // nil until the workspace is open
 	kept    transcript.Kept           // of the agent, for the page
-	tasks   *taskFolder               // nil without one
-	network *network                  // nil: open
+	tasks   *supervised.Folder        // nil without one
+	network *network.Network          // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
 	written bool                      // report.json lies in the run directory
 	last    *lastrun.Recorder         // nil: nobody asks for the run

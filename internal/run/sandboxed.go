@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/run/caches"
+	"github.com/org/ralph-action/internal/run/installation"
+	"github.com/org/ralph-action/internal/run/network"
+	"github.com/org/ralph-action/internal/run/setup"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 	"github.com/org/ralph-action/internal/sandbox/namespace"
@@ -26,13 +31,14 @@ type sandboxed struct {
 	children *proc.Supervisor  // starts them
 	pool     *proc.Pool        // starts several at once, the first with children
 	display  *proc.Supervisor  // runs the display filter; nil without one
-	network  *network          // nil: open
+	network  *network.Network  // nil: open
 	box      *dockersandbox.VM // nil: the agent runs on this machine
 	delay    time.Duration     // between iterations
-	setup    exports           // what the setup commands left
+	setup    setup.Exports     // what the setup commands left
 	tools    toolchain.Toolchain
-	coming   *installation // nil: no agent is being installed
 	git      *git
+
+	installed *installation.Installation // nil: the run brings no agents
 }
 
 // openSandbox installs the agents that are missing and starts the supervisors
@@ -44,8 +50,12 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 		if err := s.checkKey(); err != nil {
 			return s, invalid(err)
 		}
-		if err := s.installAgents(ctx); err != nil {
-			return s, err
+		if s.docker != config.IsolationDocker && s.cfg.Agent.Install { // a Docker Sandbox brings its own
+			in, err := installation.Begin(ctx, s.installation())
+			s.undo.atEnd(in.Close)
+			if s.installed, s.Environ = in, in.Environ; err != nil {
+				return s, invalid(err)
+			}
 		}
 	}
 	s.findTools()
@@ -63,6 +73,68 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	}
 	s.ignoreMarker(ctx) // before git's settings are watched
 	return s, nil
+}
+
+func (s *sandboxed) installation() installation.Options {
+	return installation.Options{
+		Config: s.cfg, Isolation: s.isolation, Local: s.local(), Workspace: s.Workspace, Environ: s.Environ,
+		Identity: s.identity, Namespaces: s.namespaces, Redact: s.rec.redact, Show: s.rec.out,
+	}
+}
+
+// sandboxes reports whether the processes of this run are sandboxed by us, as far as
+// the machine can.
+func (p *plan) sandboxes() bool {
+	return p.isolation != config.IsolationOff && p.docker != config.IsolationDocker
+}
+
+// openNetwork starts what leads out of the sandbox.
+func (s *sandboxed) openNetwork(ctx context.Context) error {
+	if !s.sandboxes() {
+		return nil
+	}
+	o, err := s.networkOptions()
+	if err != nil {
+		return invalid(err)
+	}
+	n, err := network.Open(ctx, o)
+	if err != nil {
+		return invalid(err)
+	}
+	s.undo.atEnd(n.Close)
+	s.network, s.rec.network = n, n
+	return nil
+}
+
+func (s *sandboxed) networkOptions() (network.Options, error) {
+	all, err := s.crew().All()
+	return network.Options{
+		Config: s.cfg, Agents: all, Workspace: s.Workspace, Dir: s.dir(), Server: s.site.ServerURL,
+		Getenv: s.getenv, Credentials: s.Credentials, Say: s.rec.out.Say, Note: s.rec.note,
+	}, err
+}
+
+// caches are those of this machine that the run may use.
+func (p *plan) caches() []toolchain.Cache {
+	if !p.sandboxes() || p.docker != "" {
+		return nil // without a sandbox they are there
+	}
+	return caches.Of(p.cfg.Sandbox, p.local(), p.Workspace, p.getenv)
+}
+
+// lendCaches lets children use caches of this machine.
+func (s *sandboxed) lendCaches(ctx context.Context) {
+	to := caches.Sandbox{Home: s.temp.home, Identity: s.identity, Passed: func(name string) string {
+		if slices.Contains(s.cfg.Sandbox.PassEnv, name) {
+			return s.getenv(name)
+		}
+		return ""
+	}}
+	if s.namespaces != nil {
+		to.Overlaid = s.namespaces.Caches()
+	}
+	lent := to.Lend(ctx, s.caches(), s.rec.out.Say)
+	s.tools.Env, s.tools.Paths = append(s.tools.Env, lent.Env...), append(s.tools.Paths, lent.Paths...)
 }
 
 // findTools opens what earlier steps of the job, or the owner, set up on the machine.
@@ -106,13 +178,13 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		if step := s.Before.Step; step != nil {
 			policy.Hide(step.Path())
 		}
-		if policy.Network = s.network.policy(open); s.Before.Left != nil {
+		if policy.Network = s.network.Policy(open); s.Before.Left != nil {
 			policy.Network = &confine.Network{} // git alone runs, and what a filter of the agent's starts
 		}
 		o.Policy = &policy
 		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.Limits.Memory, s.cfg.Limits.FreeDisk, open
 		if s.network != nil {
-			o.Refused = s.network.refuse
+			o.Refused = s.network.Refuse
 		}
 	}
 	if s.cfg.Limits.Processes > 0 {
@@ -130,7 +202,7 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		if o.Policy.Network == nil && s.sandboxes() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
-		if s.network != nil && len(s.network.keyProxies) > 0 {
+		if s.network.HidesKey() {
 			s.rec.report.Isolation += ", API key hidden from the agent"
 		}
 		s.rec.report.Isolation += s.describeNamespaces()

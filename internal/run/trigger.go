@@ -1,34 +1,18 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
-	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/actions/trigger"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/admission"
 	"github.com/org/ralph-action/internal/run/proposal"
 )
-
-// BringsTask says that an event may bring a task, or that anybody can cause it, so
-// that no prompt is needed.
-func BringsTask(e actions.Event) bool {
-	switch e.Name {
-	case "issues", "issue_comment", "pull_request", "pull_request_target", "workflow_run":
-		return true
-	case "workflow_dispatch":
-		return strings.TrimSpace(e.Inputs["prompt"]) != ""
-	case "repository_dispatch":
-		return strings.TrimSpace(e.ClientPrompt) != ""
-	}
-	return trigger.Anybodys(e.Name)
-}
 
 // decide finds out what the event that started the run means for it, and whether
 // those who caused it may. It runs before any tokens are spent or files written.
@@ -36,19 +20,19 @@ func (p *plan) decide(ctx context.Context) error {
 	if p.local() {
 		return nil
 	}
-	t := p.cfg.Trigger
-	d, err := trigger.Decide(p.Event, trigger.Settings{
-		Command: t.Command, Label: t.Label, AllowBots: t.AllowBots, Use: trigger.Use(t.Use),
-		HasPrompt: p.cfg.HasTask(),
-	})
-	switch {
-	case err != nil:
-		return invalid(err)
-	case !d.Run:
-		return &endError{ralph.Skipped, errors.New(d.Why)}
+	o := admission.Options{
+		Event: p.Event, Trigger: p.cfg.Trigger, HasTask: p.cfg.HasTask(), Admitted: p.Before.Left != nil,
+		Redact: p.rec.redact.Text, Say: p.rec.out.Say, Warn: p.rec.out.Warn, Note: p.rec.note,
 	}
-	if d, err = p.complete(ctx, d); err != nil {
-		return err
+	if p.cfg.Git.Token.IsSet() {
+		o.Client = p.client
+	}
+	d, err := admission.Decide(ctx, o)
+	var skipped *admission.SkippedError
+	if errors.As(err, &skipped) {
+		return &endError{ralph.Skipped, err}
+	} else if err != nil {
+		return invalid(err)
 	}
 	p.decision = d
 	for _, n := range d.Notes {
@@ -57,7 +41,7 @@ func (p *plan) decide(ctx context.Context) error {
 	if d.Prompt == "" && !p.cfg.HasTask() {
 		return invalid(fmt.Errorf("the event %s has no task text: set prompt or prompt-file", p.Event.Name))
 	}
-	if BringsTask(p.Event) {
+	if admission.BringsTask(p.Event) {
 		p.rec.out.Say(d.Why)
 	}
 	if err := p.fits(d); err != nil {
@@ -81,93 +65,6 @@ func (p *plan) fits(d trigger.Decision) error {
 		p.rec.tell(n)
 	}
 	return nil
-}
-
-// complete asks the forge for what a decision needs to know.
-func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decision, error) {
-	if len(d.Check) == 0 && d.Needs == trigger.NeedsNothing {
-		return d, nil
-	}
-	if !p.cfg.Git.Token.IsSet() {
-		return d, invalid(fmt.Errorf("%s: checking permissions needs the forge: give github-token", d.Why))
-	}
-	client, err := p.client()
-	if err != nil {
-		return d, invalid(err)
-	}
-	if d, err = allowed(ctx, client, d, p.cfg.Trigger.Command); err != nil {
-		return d, err
-	}
-	if p.Before.Left == nil {
-		if err := p.stillOpen(ctx, client, d); err != nil {
-			return d, err
-		}
-	}
-	switch d.Needs {
-	case trigger.NeedsPull:
-		pull, err := client.Pull(ctx, d.PullRequest)
-		if err != nil {
-			return d, invalid(err)
-		}
-		state := "closed"
-		if pull.Open {
-			state = "open"
-		}
-		d, err = d.WithPull(trigger.Pull{
-			State: state, HeadRef: pull.HeadRef, HeadRepository: pull.HeadRepository, BaseRef: pull.BaseRef,
-		})
-		return d, invalid(err)
-	case trigger.NeedsRun:
-		failed, err := client.FailedRun(ctx, d.RunID)
-		if err != nil {
-			p.rec.note("The logs of the failed workflow could not be read: " + err.Error())
-			p.rec.out.Warn(err.Error())
-		}
-		var jobs []trigger.Job
-		for _, one := range failed {
-			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: p.rec.redact.Text(one.Tail)})
-		}
-		d, err = d.WithRun(jobs)
-		return d, invalid(err)
-	}
-	return d, nil
-}
-
-// stillOpen ends a run for an issue that was closed between its event and the job.
-// Where the token may not read issues, the event's own word stands.
-func (p *plan) stillOpen(ctx context.Context, client *forge.Client, d trigger.Decision) error {
-	if d.CommentOn == 0 || d.PullRequest != 0 || p.Event.Name != "issues" && p.Event.Name != "issue_comment" {
-		return nil
-	}
-	closed, err := client.IssueClosed(ctx, d.CommentOn)
-	switch {
-	case err != nil:
-		p.rec.out.Say("Whether the issue is still open is unknown: " + err.Error())
-	case closed:
-		return &endError{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing was done. Reopen it to have ralph work on it", d.CommentOn)}
-	}
-	return nil
-}
-
-// allowed asks whether those who caused the run, and those whose words it uses,
-// may write to the repository. Who may not and asked for the run is no failure of
-// the repository's: strangers could turn its runs red otherwise.
-func allowed(ctx context.Context, client *forge.Client, d trigger.Decision, command string) (trigger.Decision, error) {
-	for _, c := range d.Check {
-		has, err := client.Permission(ctx, c.Login)
-		switch {
-		case err != nil:
-			return d, invalid(err)
-		case has.CanWrite():
-		case c.Optional:
-			d = d.Without(c.Login)
-		case c.Asked:
-			return d, &endError{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
-		default:
-			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their text is not used as a prompt. Comment %s followed by the task", c.Login, c.Who, has, cmp.Or(command, trigger.DefaultCommand)))
-		}
-	}
-	return d, invalid(d.Refuse)
 }
 
 // client is the forge's API, once it is needed.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/run/crew"
 	"github.com/org/ralph-action/internal/run/proposal"
 	"github.com/org/ralph-action/internal/run/stories"
 )
@@ -12,7 +13,7 @@ import (
 // are told.
 type work struct {
 	*branch
-	agents  agentSet
+	agents  crew.Agents
 	backlog *stories.Backlog // nil without a task list
 	live    *proposal.Live   // keeps pull request and comment up to date; nil: nobody is told while the run goes on
 	telling bool             // there is a comment that tells of the run
@@ -21,7 +22,7 @@ type work struct {
 }
 
 // attach brings the workspace to the run's branch.
-func attach(ctx context.Context, b *branch, agents agentSet) (*work, error) {
+func attach(ctx context.Context, b *branch, agents crew.Agents) (*work, error) {
 	w := &work{branch: b, agents: agents}
 	if err := b.attachBranch(ctx); err != nil {
 		return w, err

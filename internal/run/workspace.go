@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/run/supervised"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/namespace"
 )
@@ -22,14 +23,14 @@ import (
 // workspace is the directory a run has for itself until its end.
 type workspace struct {
 	*plan
-	files    *rundir.Dir      // .ralph
-	identity confine.Identity // the agent's user; zero: our own
-	tasks    *taskFolder      // nil: the agent speaks by its words only
-	session  string           // the session log, absolute
-	outside  string           // the task folder, when the run's files lie there and not in the workspace
-	killed   *killed.Run      // the run that was killed here before; nil: none
-	sealed   bool             // the agent of that could not write its record
-	foreign  error            // why the record of one cannot be used
+	files    *rundir.Dir        // .ralph
+	identity confine.Identity   // the agent's user; zero: our own
+	tasks    *supervised.Folder // nil: the agent speaks by its words only
+	session  string             // the session log, absolute
+	outside  string             // the task folder, when the run's files lie there and not in the workspace
+	killed   *killed.Run        // the run that was killed here before; nil: none
+	sealed   bool               // the agent of that could not write its record
+	foreign  error              // why the record of one cannot be used
 
 	namespaces *namespace.Namespaces // of the children; nil: none
 	without    string                // why there are none; empty: nobody asked for them
@@ -40,7 +41,7 @@ type workspace struct {
 func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*workspace, error) {
 	w := &workspace{plan: p}
 	if p.cfg.Tasks.Dir != "" && p.Before.Left == nil {
-		w.tasks = &taskFolder{byMark: p.cfg.Loop.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
+		w.tasks = &supervised.Folder{ByMark: p.cfg.Loop.Completion.Kind == ralph.CompletionDoneFile, Redact: p.rec.redact.Text}
 		p.rec.tasks = w.tasks
 	}
 	if err := w.open(ctx); err != nil {
@@ -163,10 +164,10 @@ func (w *workspace) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	rel, err := filepath.Rel(top, w.tasks.dir.Path())
+	rel, err := filepath.Rel(top, w.tasks.Dir.Path())
 	if err != nil || !filepath.IsLocal(rel) {
-		w.outside = w.tasks.dir.Path()
-		return rundir.Open(w.tasks.dir.Path(), owner)
+		w.outside = w.tasks.Dir.Path()
+		return rundir.Open(w.tasks.Dir.Path(), owner)
 	}
 	return rundir.OpenFolder(w.Workspace, path.Join(filepath.ToSlash(rel), rundir.Name), rundir.RunFiles(), owner)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/report/words"
-	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/doctor"
 )
 
 const (
@@ -21,10 +21,10 @@ const (
 
 // DoctorTable is one table for people: status, check, what was found; below a
 // line that is not right, what to do about it.
-func DoctorTable(rows []run.Check, color bool) string {
+func DoctorTable(rows []doctor.Check, color bool) string {
 	var b strings.Builder
 	width := len("Check")
-	count := map[run.Status]int{}
+	count := map[doctor.Status]int{}
 	for _, r := range rows {
 		width = max(width, utf8.RuneCountInString(r.Check))
 		count[r.Status]++
@@ -35,7 +35,7 @@ func DoctorTable(rows []run.Check, color bool) string {
 		}
 		return "\x1b[" + code + "m" + text + "\x1b[0m"
 	}
-	colors := map[run.Status]string{run.StatusOK: "32", run.StatusWarn: "33", run.StatusFail: "31", run.StatusSkip: "2"}
+	colors := map[doctor.Status]string{doctor.StatusOK: "32", doctor.StatusWarn: "33", doctor.StatusFail: "31", doctor.StatusSkip: "2"}
 	b.WriteString(paint("1", fmt.Sprintf("%-6s  %-*s  %s", "Status", width, "Check", "Found")) + "\n")
 	gap := strings.Repeat(" ", 6+2+width+2)
 	for _, r := range rows {
@@ -58,10 +58,10 @@ func DoctorTable(rows []run.Check, color bool) string {
 		}
 	}
 	switch {
-	case count[run.StatusFail] > 0:
-		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d failed, %s. A run would fail.", count[run.StatusFail], words.Plural(count[run.StatusWarn], "warning"))))
-	case count[run.StatusWarn] > 0:
-		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing failed, %s.", words.Plural(count[run.StatusWarn], "warning"))))
+	case count[doctor.StatusFail] > 0:
+		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d failed, %s. A run would fail.", count[doctor.StatusFail], words.Plural(count[doctor.StatusWarn], "warning"))))
+	case count[doctor.StatusWarn] > 0:
+		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing failed, %s.", words.Plural(count[doctor.StatusWarn], "warning"))))
 	default:
 		fmt.Fprintf(&b, "\n%s\n", paint("32", "Nothing failed."))
 	}
@@ -105,14 +105,14 @@ func Clean(redact *secret.Redactor, text string) string {
 }
 
 // DoctorJSON is the table for programs.
-func DoctorJSON(w io.Writer, version, agent string, rows []run.Check) error {
+func DoctorJSON(w io.Writer, version, agent string, rows []doctor.Check) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(struct {
-		Version string      `json:"version"`
-		Agent   string      `json:"agent"`
-		Status  run.Status  `json:"status"`
-		Checks  []run.Check `json:"checks"`
-	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
+		Version string         `json:"version"`
+		Agent   string         `json:"agent"`
+		Status  doctor.Status  `json:"status"`
+		Checks  []doctor.Check `json:"checks"`
+	}{version, cmp.Or(agent, "unknown"), doctor.Worst(rows), rows})
 }

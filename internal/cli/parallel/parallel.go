@@ -194,7 +194,7 @@ func (r *waves) integrate(ctx context.Context, w *wave) (*ralph.Report, error) {
 	if ctx.Err() != nil {
 		return nil, nil //nolint:nilnil // the next run does it
 	}
-	r.doing(fmt.Sprintf("integrates wave %d", w.plan.Wave))
+	r.last.Doing(fmt.Sprintf("integrates wave %d", w.plan.Wave))
 	finished, all := 0, 0
 	for _, l := range w.lanes {
 		finished, all = finished+len(l.Stories)-len(l.left()), all+len(l.Stories)

@@ -72,8 +72,6 @@ func (r *waves) remember() (err error) {
 	return err
 }
 
-func (r *waves) doing(what string) { r.last.Note(func(run *lastrun.Run) { run.Now = what }) }
-
 // follow keeps the record up to date with what the lanes have handed over, until it is stopped.
 func (r *waves) follow(w *wave, doing func() string) (stop func()) {
 	ended := make(chan struct{})
@@ -89,7 +87,7 @@ func (r *waves) follow(w *wave, doing func() string) (stop func()) {
 				for _, l := range now.lanes {
 					finished += len(l.Stories) - len(l.left())
 				}
-				r.doing(fmt.Sprintf("%s, %s finished", doing(), words.Stories(finished)))
+				r.last.Doing(fmt.Sprintf("%s, %s finished", doing(), words.Stories(finished)))
 				r.note(r.used.plus(now, w))
 			}
 			select {

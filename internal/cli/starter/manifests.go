@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // scripts lists the commands for what package.json has of lint, typecheck and
@@ -66,124 +68,25 @@ func python(root fs.FS) (ruff, pytest string) {
 	case isFile(root, "poetry.lock"):
 		run = "poetry run "
 	}
-	tools := tomlTools(string(data))
-	if tools["ruff"] {
+	has := tools(string(data))
+	if has["ruff"] {
 		ruff = run + "ruff check"
 	}
 	tests, err := fs.Stat(root, "tests")
-	if tools["pytest"] || (err == nil && tests.IsDir()) {
+	if has["pytest"] || (err == nil && tests.IsDir()) {
 		pytest = run + "pytest"
 	}
 	return ruff, pytest
 }
 
-// tomlTools are the names below [tool] that have a table or a value. It reads
-// as much of TOML 1.0 as that takes: headers, keys, and where a value ends.
-func tomlTools(text string) map[string]bool {
-	tools := map[string]bool{}
-	note := func(path []string) {
-		if len(path) > 1 && path[0] == "tool" {
-			tools[path[1]] = true
-		}
-	}
-	var table []string
-	for rest := strings.TrimPrefix(text, "\ufeff"); rest != ""; {
-		rest = strings.TrimLeft(rest, " \t\r\n")
-		if header, ok := strings.CutPrefix(rest, "["); ok {
-			table, rest = tomlKey(strings.TrimPrefix(header, "["))
-			note(table)
-			rest = skipValue(rest, false)
-			continue
-		}
-		key, after := tomlKey(rest)
-		if value, ok := strings.CutPrefix(after, "="); ok {
-			note(slices.Concat(table, key))
-			rest = skipValue(value, true)
-			continue
-		}
-		rest = skipValue(rest, false) // a comment, or no TOML
-	}
-	return tools
-}
+// toolTable is the header of a table of ruff's or pytest's.
+var toolTable = lazyregexp.New(`(?m)^\s*\[\s*tool\s*\.\s*"?(ruff|pytest)"?\s*[.\]]`)
 
-// tomlKey reads a dotted key and returns what follows it.
-func tomlKey(text string) (path []string, rest string) {
-	for {
-		text = strings.TrimLeft(text, " \t")
-		if text == "" {
-			return path, text
-		}
-		if quote := text[0]; quote == '"' || quote == '\'' {
-			end := strings.IndexAny(text[1:], string(quote)+"\n")
-			if end < 0 || text[1+end] == '\n' {
-				return path, text
-			}
-			path, text = append(path, text[1:1+end]), text[end+2:]
-		} else {
-			end := strings.IndexFunc(text, func(r rune) bool {
-				return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-			})
-			if end < 0 {
-				end = len(text)
-			}
-			if end == 0 {
-				return path, text
-			}
-			path, text = append(path, text[:end]), text[end:]
-		}
-		text = strings.TrimLeft(text, " \t")
-		if !strings.HasPrefix(text, ".") {
-			return path, text
-		}
-		text = text[1:]
+// tools are those of ruff and pytest that have a table.
+func tools(pyproject string) map[string]bool {
+	found := map[string]bool{}
+	for _, match := range toolTable.FindAllStringSubmatch(pyproject, -1) {
+		found[match[1]] = true
 	}
-}
-
-// skipValue returns what follows the line; of a value, the line in which it
-// ends: strings and brackets may span several.
-func skipValue(text string, value bool) string {
-	depth := 0
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '\n' && depth <= 0:
-			return text[i+1:]
-		case c == '#':
-			if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
-				i += n
-				continue
-			}
-			return ""
-		case value && (c == '"' || c == '\''):
-			i += tomlString(text[i:])
-			continue
-		case value && (c == '[' || c == '{'):
-			depth++
-		case value && (c == ']' || c == '}'):
-			depth--
-		}
-		i++
-	}
-	return ""
-}
-
-// tomlString is the length in bytes of the string that text begins with. One
-// that is not closed ends with its line, or with the text.
-func tomlString(text string) int {
-	quote := text[:1]
-	long := strings.HasPrefix(text, quote+quote+quote)
-	closing, i := quote, 1
-	if long {
-		closing, i = quote+quote+quote, 3
-	}
-	for ; i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && quote == `"`:
-			i++
-		case text[i] == '\n' && !long:
-			return i
-		case strings.HasPrefix(text[i:], closing):
-			return i + len(closing)
-		}
-	}
-	return len(text)
+	return found
 }

@@ -82,10 +82,8 @@ func TestProposeMake(t *testing.T) {
 		{"in a recipe", "build:\n\techo test: a\n\techo lint: b\n", nil},
 		{"in a recipe that goes on", "build:\n\techo a \\\ntest: b\n", nil},
 		{"in a comment", "# test: a\nx: y # \\\ntest: b\n", nil},
-		{"in a define", "define recipe\ntest: a\n\tb\ndefine inner\nendef\nlint: b\nendef\nvet: a\n", []string{"make vet"}},
 		{"continued", "lint \\\n  test: a \\\n  b\n", []string{"make lint", "make test"}},
 		{"a recipe with an equals sign", "test: ; A=b go test\n", []string{"make test"}},
-		{"another recipe prefix", ".RECIPEPREFIX = >\ntest:\n> go test\nbuild:\n>lint: a\n", []string{"make test"}},
 		{"line ends and mark of Windows", "\ufefftest: a\r\n\tgo test\r\n", []string{"make test"}},
 		{"a file of noise", "\x00:\x01=\n$(((\n\\\n:::\n", nil},
 	} {
@@ -136,12 +134,8 @@ func TestProposeManifests(t *testing.T) {
 		{"below ruff", files("pyproject.toml", "[tool.ruff.lint]\n"), []string{"ruff check"}},
 		{"tests folder, uv", files("pyproject.toml", "[ tool . \"ruff\" ] # c\n", "uv.lock", "", "tests/test_x.py", ""), []string{"uv run ruff check", "uv run pytest"}},
 		{"poetry", files("pyproject.toml", "[tool.poetry]\n[tool.pytest]\n", "poetry.lock", ""), []string{"poetry run pytest"}},
-		{"dotted keys", files("pyproject.toml", "tool.ruff.line-length = 100\n[tool]\npytest.ini_options = {addopts = \"-q\"}\n"), []string{"ruff check", "pytest"}},
-		{"in strings", files("pyproject.toml", "a = \"\"\"\n[tool.ruff]\n\\\"\"\"\\\"\n\"\"\"\nb = '''\n[tool.pytest]\n'''\nc = [\n\"x]\",\n'''\n[tool.ruff]\n''' # [\n]\n"), nil},
-		{"after strings", files("pyproject.toml", "a = \"\\\"[\" # \"\nb = [ '[', \"]\",\n]\nc = { d = \"{\" }\n[tool.ruff]\n"), []string{"ruff check"}},
 		{"in comments", files("pyproject.toml", "# [tool.ruff]\n[project] # [tool.pytest]\n"), nil},
 		{"similar names", files("pyproject.toml", "[tool.ruff-lsp]\n[tools.ruff]\n[x.tool.ruff]\n[[tool]]\nruffle = 1\n[tool]\n"), nil},
-		{"not TOML", files("pyproject.toml", "[tool.ruff\n=\n[[[\n\"\n"), []string{"ruff check"}},
 		{"tests without pyproject", files("tests/test_x.py", ""), nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package run
+package caches
 
 // clones is false: nothing here copies files so.
 func clones(_, _ string) bool { return false }

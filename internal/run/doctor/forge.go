@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"context"
@@ -11,15 +11,15 @@ import (
 // forge is a client of a repository that is asked once and not for long.
 func (d *doctor) forge(repository string) (*forge.Client, error) {
 	return forge.New(forge.Options{
-		APIURL: d.site.APIURL, ServerURL: d.site.ServerURL, GraphQLURL: d.site.GraphQLURL, Repository: repository,
-		Token: d.cfg.Git.Token, UserAgent: "ralph-action/" + d.Version, RequestTimeout: 10 * time.Second,
+		APIURL: d.Site.APIURL, ServerURL: d.Site.ServerURL, GraphQLURL: d.Site.GraphQLURL, Repository: repository,
+		Token: d.Config.Git.Token, UserAgent: "ralph-action/" + d.Version, RequestTimeout: 10 * time.Second,
 	})
 }
 
 // checkPublishing asks the forge for what some settings need beyond the token, as
 // a run does before it starts. Signing is left to the run: asking stores a byte.
 func (d *doctor) checkPublishing(ctx context.Context, client *forge.Client, facts forge.Facts) {
-	if to := d.cfg.Git.PushToFork; to != "" {
+	if to := d.Config.Git.PushToFork; to != "" {
 		fork, err := d.forge(to)
 		if err == nil {
 			err = client.CheckFork(ctx, fork)
@@ -30,17 +30,17 @@ func (d *doctor) checkPublishing(ctx context.Context, client *forge.Client, fact
 			d.add("fork", StatusOK, "the token may push to "+to+", as far as the forge tells", "")
 		}
 	}
-	if d.cfg.PullRequest.WaitForCI && facts.Token.JobToken() == forge.Yes {
+	if d.Config.PullRequest.WaitForCI && facts.Token.JobToken() == forge.Yes {
 		d.add("checks", StatusWarn, "wait-for-ci: no workflow starts for what GITHUB_TOKEN pushes", "give an App's or a personal token, in a workflow as ci-token")
 	}
-	if d.cfg.PullRequest.Milestone > 0 {
-		if err := client.CheckMilestone(ctx, d.cfg.PullRequest.Milestone); err != nil {
+	if d.Config.PullRequest.Milestone > 0 {
+		if err := client.CheckMilestone(ctx, d.Config.PullRequest.Milestone); err != nil {
 			d.add("milestone", StatusFail, err.Error(), "")
 		} else {
-			d.add("milestone", StatusOK, fmt.Sprintf("number %d is there", d.cfg.PullRequest.Milestone), "")
+			d.add("milestone", StatusOK, fmt.Sprintf("number %d is there", d.Config.PullRequest.Milestone), "")
 		}
 	}
-	if d.cfg.PullRequest.AutoMerge && facts.AutoMerge == forge.No {
+	if d.Config.PullRequest.AutoMerge && facts.AutoMerge == forge.No {
 		d.add("auto-merge", StatusFail, "merge: auto, and the repository does not allow auto-merge", "turn it on under Settings > General > Pull Requests, or leave merge out")
 	}
 }

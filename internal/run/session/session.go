@@ -1,53 +1,28 @@
-package run
+// Package session is one session of an agent that is kept going: by its stop hook, whose count is
+// the agent's to forge and is not believed, else by a prompt that goes on.
+package session
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run/crew"
 )
-
-// hooks are the commands an agent's CLI asks while it works, by event; nil when
-// it has no hooks or they would be of no use. They advise: what the loop itself
-// sees decides.
-func (s *sandboxed) hooks(name string) map[string]string {
-	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.Agent.Exact || s.box != nil {
-		return nil
-	}
-	ours := config.ShellWords([]string{s.Self}) + " hook "
-	hooks := map[string]string{string(hook.Stop): ours + "stop"}
-	if s.cfg.Mode == config.ModeSession {
-		hooks[string(hook.Stop)] += " --session " + config.ShellWords([]string{s.sessionState()})
-	}
-	hooks[string(hook.PostToolUse)] = ours + "post-tool-use"
-	hooks[string(hook.SessionStart)] = ours + "session-start"
-	if s.isolation == config.IsolationOff {
-		hooks[string(hook.PreToolUse)] = ours + "pre-tool-use"
-	}
-	return hooks
-}
-
-// sessionState is the file in which the stop hook keeps count. It lies in a
-// private folder of the agent's, who may write anything into it: only the hook
-// believes it.
-func (s *sandboxed) sessionState() string { return filepath.Join(s.temp.tmp, "ralph-session.json") }
 
 // ultrawork is what stands before each continuation when nothing else is asked
 // for.
 const ultrawork = "Ultrawork mode: leave nothing half done. Go through the whole task again, find what is missing or unproven, finish it, " +
 	"and check it by running it before you claim anything."
 
-// NewSession is the loop that was configured.
-func NewSession(loop config.Loop, task string, limit int) hook.Session {
+// New is the loop that was configured.
+func New(loop config.Loop, task string, limit int) hook.Session {
 	s := hook.NewSession(task, loop.Completion.Token, limit, time.Now())
 	s.MinToolCalls = loop.MinToolCalls
 	if loop.AcceptNoWork {
@@ -59,31 +34,35 @@ func NewSession(loop config.Loop, task string, limit int) hook.Session {
 	return s
 }
 
-// sessions is an agent whose stop hook keeps it going. Without hooks the loop
-// resumes its session instead.
-type sessions struct {
-	cli
-	box   *sandboxed
+// Agent is an agent whose stop hook keeps it going. Without hooks the loop resumes its session
+// instead.
+type Agent struct {
+	crew.CLI
+	Loop   config.Loop
+	Task   string
+	State  string                               // file in which the hook keeps count, in a folder of the agent's
+	Give   func(path string, data []byte) error // writes a file of the agent's
+	Halted func() bool                          // whether the run is to end after what is running
+
 	tools int // called in earlier turns
 }
 
 const maxHookTask = 256 << 10 // bytes of the task in the hook's state
 
 // Run hands the hook what is left of the loop, and asks.
-func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	box := a.box
+func (a *Agent) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	limit := 0
-	if most := box.cfg.Loop.MaxIterations; most > 0 {
+	if most := a.Loop.MaxIterations; most > 0 {
 		limit = most - p.Iteration + 1
 	}
-	state := NewSession(box.cfg.Loop, box.prompt(), limit)
+	state := New(a.Loop, a.Task, limit)
 	if len(state.TaskPrompt) > maxHookTask { // the loop has all of it; a continuation repeats its beginning
 		state.TaskPrompt = strings.ToValidUTF8(state.TaskPrompt[:maxHookTask], "") + "…"
 	}
 	state.ToolCallsThisRun, state.Said = a.tools, state.Began // a promise of an earlier process is not remembered
 	data, err := state.Encode()
 	if err == nil {
-		err = box.giveToSandboxUser(box.sessionState(), data)
+		err = a.Give(a.State, data)
 	}
 	if err != nil {
 		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
@@ -92,10 +71,10 @@ func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	turning, end := context.WithCancel(ctx)
 	defer end()
 	stops := 0
-	turn, err := a.cli.Run(turning, p, func(e ralph.Event) {
+	turn, err := a.CLI.Run(turning, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventKept {
 			e.Text = keptBy(p.Iteration+stops, e.Text).String()
-			if stops++; limit > 0 && stops >= limit || box.Stop.halted() {
+			if stops++; limit > 0 && stops >= limit || a.Halted() {
 				end() // what was running has finished; it was no stop to go on from
 				return
 			}
@@ -121,8 +100,8 @@ func keptBy(n int, words string) hook.Entry {
 	return e
 }
 
-// lastStop is what the log says of the stop that ended an iteration.
-func lastStop(it ralph.Iteration) hook.Entry {
+// LastStop is what the log says of the stop that ended an iteration.
+func LastStop(it ralph.Iteration) hook.Entry {
 	e := hook.Entry{Iteration: it.Number + it.Kept, Promise: "missing", Why: "the completion promise was not output"}
 	switch it.Rejection {
 	case ralph.NotRejected:
@@ -144,27 +123,10 @@ func lastStop(it ralph.Iteration) hook.Entry {
 	return e
 }
 
-// giveToSandboxUser writes a file that is the agent's.
-func (s *sandboxed) giveToSandboxUser(path string, data []byte) error {
-	_ = os.Remove(path) // the agent may have put anything there
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if !s.identity.IsZero() && err == nil {
-		err = f.Chown(s.identity.UID, s.identity.GID)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
-}
-
-// askSession is what a session is told: the task and the rule at its beginning,
+// Ask is what a session is told: the task and the rule at its beginning,
 // and why it goes on after that.
-func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
-	s := NewSession(w.cfg.Loop, w.prompt(), 0)
+func Ask(loop config.Loop, task string, ask ralph.Ask) (ralph.Prompt, error) {
+	s := New(loop, task, 0)
 	text := s.Start()
 	if ask.Iteration > 1 {
 		switch ask.Rejection {
@@ -181,5 +143,5 @@ func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
 			text += "\n\n" + s.Start()
 		}
 	}
-	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: w.cfg.Loop.Completion, Bare: true}.Build(ask)
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: loop.Completion, Bare: true}.Build(ask)
 }

@@ -1,4 +1,4 @@
-package run
+package network
 
 import (
 	"cmp"
@@ -18,30 +18,31 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/sandbox/egress"
 	"github.com/org/ralph-action/internal/sandbox/hosts"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // reachable are the hosts that sandboxed processes may reach. An agent with a key proxy asks
 // there, and only at what else it was told to ask.
-func (s *sandboxed) reachable(all []agent.Options) hosts.List {
-	list := slices.Clone(s.cfg.Sandbox.AllowedHosts)
-	for _, o := range all {
-		named, provider := agent.Hosts(o), o.Provider
-		o = s.withoutFile(o)
-		o.Provider = provider // its hosts are ours to know
-		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
-			s.rec.note("Hosts that a file of the repository names (" + strings.Join(s.cfg.Agent.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
+func (o Options) reachable() hosts.List {
+	list := slices.Clone(o.Config.Sandbox.AllowedHosts)
+	for _, a := range o.Agents {
+		named, provider := agent.Hosts(a), a.Provider
+		a = o.withoutFile(a)
+		a.Provider = provider // its hosts are ours to know
+		if trusted := agent.Hosts(a); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
+			o.Note("Hosts that a file of the repository names (" + strings.Join(o.Config.Agent.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
 		}
-		_, keyProxy := agent.KeyProxy(o)
-		if keyProxy = keyProxy && s.cfg.Provider.KeyProxy; keyProxy {
-			o = agent.ThroughKeyProxy(o, "http://127.0.0.1:1", "ralph-placeholder")
+		_, keyProxy := agent.KeyProxy(a)
+		if keyProxy = keyProxy && o.Config.Provider.KeyProxy; keyProxy {
+			a = agent.ThroughKeyProxy(a, "http://127.0.0.1:1", "ralph-placeholder")
 		}
-		ours := o
+		ours := a
 		ours.MCP, ours.Settings = "", ""
 		if !keyProxy {
 			ours.BaseURL, ours.Env = "", nil
 		}
 		builtin := agent.Hosts(ours)
-		for _, host := range agent.Hosts(o) {
+		for _, host := range agent.Hosts(a) {
 			if slices.Contains(builtin, host) {
 				list = append(list, hosts.Builtin(host)...)
 			} else if rule, err := hosts.Parse(host); err == nil { // written by a person, who may mean a private address
@@ -49,9 +50,9 @@ func (s *sandboxed) reachable(all []agent.Options) hosts.List {
 			}
 		}
 	}
-	if s.cfg.Sandbox.DefaultHosts {
-		list = append(list, s.forgeHosts()...)
-		if root, err := os.OpenRoot(s.Workspace); err == nil {
+	if o.Config.Sandbox.DefaultHosts {
+		list = append(list, forgeHosts(o.Server)...)
+		if root, err := os.OpenRoot(o.Workspace); err == nil {
 			list = append(list, hosts.Builtin(egress.Registries(root)...)...)
 			_ = root.Close()
 		}
@@ -61,9 +62,9 @@ func (s *sandboxed) reachable(all []agent.Options) hosts.List {
 
 // forgeHosts are where the forge is read. A server of somebody's own may have a
 // private address.
-func (s *sandboxed) forgeHosts() hosts.List {
+func forgeHosts(server string) hosts.List {
 	const github = "https://github.com"
-	server := cmp.Or(s.site.ServerURL, github)
+	server = cmp.Or(server, github)
 	if server == github {
 		return hosts.Builtin(egress.Forge(server)...)
 	}
@@ -76,15 +77,12 @@ func (s *sandboxed) forgeHosts() hosts.List {
 	return list
 }
 
-// npmNetwork is what npm reaches when it installs an agent: its registry, where
-// native programs lie that packages fetch, and what the user allows.
-func (s *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
-	if !s.sandboxes() || s.cfg.Sandbox.AllowedHosts.Open() {
-		return nil, nil
-	}
-	list := append(slices.Clone(s.cfg.Sandbox.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
+// ForNPM is what npm reaches when it installs an agent: its registry, where native programs
+// lie that packages fetch, and the hosts that the user allows.
+func ForNPM(ctx context.Context, allowed hosts.List, environ []string) (*Network, error) {
+	list := append(slices.Clone(allowed), hosts.Builtin(egress.Forge("https://github.com")...)...)
 	list = append(list, hosts.Builtin("registry.npmjs.org")...)
-	for _, kv := range s.Environ {
+	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "npm_config_") || !strings.HasSuffix(lower, "registry") {
 			continue
@@ -93,11 +91,11 @@ func (s *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
 			list = append(list, rule)
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(s.getenv), Password: rand.Text()})
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(func(name string) string { return proc.Getenv(environ, name) }), Password: rand.Text()})
 	if err != nil {
 		return nil, err
 	}
-	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(s.Environ)}, nil
+	return &Network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(environ)}, nil
 }
 
 // registryPorts are the ports of this machine at which a registry is.
@@ -110,6 +108,9 @@ func registryPorts(environ []string) []uint16 {
 	}
 	return loopbackPorts(o)
 }
+
+// Reachable are the hosts that sandboxed processes would reach, for people.
+func Reachable(o Options) string { return briefly(o.reachable()) }
 
 // briefly is a list of hosts for people, each once.
 func briefly(list hosts.List) string {
@@ -124,9 +125,9 @@ func briefly(list hosts.List) string {
 }
 
 // buildsJava says that the workspace is built by a program of the JVM.
-func (s *sandboxed) buildsJava() bool {
+func buildsJava(dir string) bool {
 	for _, name := range []string{"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "build.sbt", "deps.edn", "project.clj"} {
-		if _, err := os.Lstat(filepath.Join(s.dir(), name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return true
 		}
 	}

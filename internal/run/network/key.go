@@ -1,4 +1,4 @@
-package run
+package network
 
 import (
 	"context"
@@ -14,16 +14,16 @@ import (
 
 // keyTaken refuses a file of the repository by which the key would have to be the
 // agent's: somebody else may have written it.
-func (s *sandboxed) keyTaken(all []agent.Options) error {
-	if len(s.cfg.Agent.FromFile) == 0 {
+func (o Options) keyTaken() error {
+	if len(o.Config.Agent.FromFile) == 0 {
 		return nil
 	}
-	for _, o := range all {
-		if _, ok := agent.KeyProxy(o); ok {
+	for _, a := range o.Agents {
+		if _, ok := agent.KeyProxy(a); ok {
 			continue
 		}
-		if _, ok := agent.KeyProxy(s.withoutFile(o)); ok {
-			return fmt.Errorf("%s in a file of the repository would hand the key to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.Agent.FromFile, ", "))
+		if _, ok := agent.KeyProxy(o.withoutFile(a)); ok {
+			return fmt.Errorf("%s in a file of the repository would hand the key to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(o.Config.Agent.FromFile, ", "))
 		}
 	}
 	return nil
@@ -31,29 +31,29 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 
 // withoutFile are the options of an agent without what a file of the repository
 // said of it.
-func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
-	for _, name := range s.cfg.Agent.FromFile {
+func (o Options) withoutFile(a agent.Options) agent.Options {
+	for _, name := range o.Config.Agent.FromFile {
 		switch name {
 		case "agent-args":
-			o.Args = nil
+			a.Args = nil
 		case "agent-exact-args":
-			o.Exact, o.ExactArgs = false, nil
+			a.Exact, a.ExactArgs = false, nil
 		case "agent-settings":
-			o.Settings = ""
+			a.Settings = ""
 		case "mcp-config":
-			o.MCP = ""
+			a.MCP = ""
 		case "provider":
-			o.Provider = ""
+			a.Provider = ""
 		}
 	}
-	return o
+	return a
 }
 
 // openKeyProxy starts a server that adds an agent's key, where the agent can do with
 // one.
-func (s *sandboxed) openKeyProxy(ctx context.Context, n *network, o agent.Options) error {
-	d, ok := agent.KeyProxy(o)
-	key := keyProxyOf(o)
+func (n *Network) openKeyProxy(ctx context.Context, o Options, a agent.Options) error {
+	d, ok := agent.KeyProxy(a)
+	key := keyProxyOf(a)
 	if _, open := n.keyProxies[key]; open || !ok {
 		return nil
 	}
@@ -61,14 +61,13 @@ func (s *sandboxed) openKeyProxy(ctx context.Context, n *network, o agent.Option
 	if err != nil {
 		return err
 	}
-	opened, err := egress.StartKeyProxy(context.WithoutCancel(ctx), egress.KeyProxyOptions{
-		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Endpoints: d.Endpoints, Proxy: egress.Environment(s.getenv), Placeholder: s.Credentials.Placeholders[len(n.keyProxies)].Reveal(),
+	opened, err := egress.StartKeyProxy(ctx, egress.KeyProxyOptions{
+		Upstream: upstream, Key: secret.New(variable(a.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
+		Endpoints: d.Endpoints, Proxy: egress.Environment(o.Getenv), Placeholder: o.Credentials.Placeholders[len(n.keyProxies)].Reveal(),
 	})
 	if err != nil {
 		return err
 	}
-	s.undo.atEnd(opened.Close)
 	n.keyProxies[key] = opened
 	return nil
 }
@@ -82,13 +81,13 @@ func keyProxyOf(o agent.Options) string {
 	return strings.Join([]string{d.Upstream, d.Header, d.KeyVariable}, " ")
 }
 
-// throughDoor are the options of an agent that has no key of its own, where
-// there is a key proxy for it.
-func (s *sandboxed) throughKeyProxy(o agent.Options) agent.Options {
-	if s.network == nil {
+// ThroughKeyProxy are the options of an agent that has no key of its own, where there is a
+// key proxy for it.
+func (n *Network) ThroughKeyProxy(o agent.Options) agent.Options {
+	if n == nil {
 		return o
 	}
-	d, ok := s.network.keyProxies[keyProxyOf(o)]
+	d, ok := n.keyProxies[keyProxyOf(o)]
 	if !ok {
 		return agent.OneKey(o)
 	}

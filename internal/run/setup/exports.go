@@ -1,4 +1,4 @@
-package run
+package setup
 
 import (
 	"context"
@@ -12,14 +12,8 @@ import (
 	"syscall"
 
 	"github.com/org/ralph-action/internal/actions"
-	"github.com/org/ralph-action/internal/agent"
-	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
-
-// What a setup command exports holds for the rest of the run: the PATH of its shell, and
-// what it writes to the files of GITHUB_PATH and GITHUB_ENV, which are the sandbox's, not
-// the job's. They are read as whatever else comes from there.
 
 const (
 	shellPath = "PATH" // as the shell leaves it
@@ -29,19 +23,49 @@ const (
 	maxExports = 64 << 10 // bytes of a file, and of all variables together: each child is started with them
 )
 
-// exports is what setup left.
-type exports struct {
+// Exports is what setup commands export, for the rest of the run: the PATH of their shells, and
+// what they write to the files of GITHUB_PATH and GITHUB_ENV, which are the sandbox's, not the
+// job's.
+type Exports struct {
 	path string   // empty: as it was
 	env  []string // NAME=value
 }
 
+// PathOr is PATH as the last setup command left it, else as it usually is.
+func (e *Exports) PathOr(usual string) string {
+	if e.path != "" {
+		return e.path
+	}
+	return usual
+}
+
+// Around starts what a process starts, with what is exported by then.
+func (e *Exports) Around(p Process) Process { return exported{p, e} }
+
+type exported struct {
+	Process
+	exports *Exports
+}
+
+// Run starts the command.
+func (e exported) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
+	for _, kv := range e.exports.env {
+		name, value, _ := strings.Cut(kv, "=")
+		c.Env = proc.Setenv(c.Env, name, value)
+	}
+	if path := e.exports.path; path != "" {
+		c.Env = proc.Setenv(c.Env, "PATH", path)
+	}
+	return e.Process.Run(ctx, c)
+}
+
 // collected is a setup command that leaves what it exports in a new folder, and its
-// environment. In a Docker Sandbox our files are not there: folder is empty.
-func (s *sandboxed) collected(command string) (script string, env []string, folder string, err error) {
-	if env = s.sandboxEnv(nil); s.box != nil {
+// environment. Without a place for that, folder is empty.
+func (o *Options) collected(command string) (script string, env []string, folder string, err error) {
+	if env = slices.Clone(o.Env); o.Scratch == "" {
 		return command, env, "", nil
 	}
-	dir, err := os.MkdirTemp(s.temp.tmp, "setup-") // nobody else runs now
+	dir, err := os.MkdirTemp(o.Scratch, "setup-") // nobody else runs now
 	if err != nil {
 		return "", nil, "", err
 	}
@@ -52,7 +76,7 @@ func (s *sandboxed) collected(command string) (script string, env []string, fold
 		err = errors.Join(err, os.WriteFile(file, nil, 0o600))
 	}
 	for _, path := range made {
-		if id := s.identity; !id.IsZero() {
+		if id := o.Identity; !id.IsZero() {
 			err = errors.Join(err, os.Chown(path, id.UID, id.GID))
 		}
 	}
@@ -61,11 +85,11 @@ func (s *sandboxed) collected(command string) (script string, env []string, fold
 }
 
 // take takes over what a setup command left in its folder, and removes that.
-func (s *sandboxed) take(folder string) error {
+func (e *Exports) take(o *Options, folder string) error {
 	if folder == "" {
 		return nil
 	}
-	root, err := os.OpenRoot(s.temp.tmp)
+	root, err := os.OpenRoot(o.Scratch)
 	if err != nil {
 		return err
 	}
@@ -77,7 +101,7 @@ func (s *sandboxed) take(folder string) error {
 			return fmt.Errorf("its %s: %w", name, err)
 		}
 	}
-	before := s.path()
+	before := e.PathOr(o.Path)
 	path := before
 	if own := text[shellPath]; own != "" && !strings.ContainsAny(own, "\x00\n") {
 		path = own
@@ -93,9 +117,9 @@ func (s *sandboxed) take(folder string) error {
 		}
 	}
 	if path != before {
-		s.setup.path = path
+		e.path = path
 	}
-	return s.takeVariables(text[addedEnv])
+	return e.takeVariables(o, text[addedEnv])
 }
 
 // readExport reads a file that children could write, of which none need be there.
@@ -119,17 +143,17 @@ func readExport(root *os.Root, name string) (string, error) {
 }
 
 // takeVariables takes over what stood in GITHUB_ENV, without what is the run's own.
-func (s *sandboxed) takeVariables(text string) error {
+func (e *Exports) takeVariables(o *Options, text string) error {
 	added, err := actions.ParseEnv(text)
 	if err != nil {
 		return fmt.Errorf("its %s: %w", addedEnv, err)
 	}
 	var names []string
-	all := s.setup.env
+	all := e.env
 	for _, kv := range added {
 		name, value, _ := strings.Cut(kv, "=")
-		if s.ownVariable(name) {
-			s.rec.warn(fmt.Sprintf("setup wrote %s to %s, which is not set: it is the run's own, or would change how programs start.", name, addedEnv))
+		if o.own(name) {
+			o.Warn(fmt.Sprintf("setup wrote %s to %s, which is not set: it is the run's own, or would change how programs start.", name, addedEnv))
 			continue
 		}
 		all = proc.Setenv(all, name, value)
@@ -138,15 +162,15 @@ func (s *sandboxed) takeVariables(text string) error {
 	if size := len(strings.Join(all, "\n")); size > maxExports {
 		return fmt.Errorf("its %s: all variables together have %d bytes, and %d is the most", addedEnv, size, maxExports)
 	}
-	if s.setup.env = all; len(names) > 0 {
-		s.rec.out.Say("Set for the rest of the run: " + strings.Join(names, ", "))
+	if e.env = all; len(names) > 0 {
+		o.Show.Say("Set for the rest of the run: " + strings.Join(names, ", "))
 	}
 	return nil
 }
 
-// ownVariable reports whether setup cannot set a variable: what the sandbox is made of,
+// own reports whether setup cannot set a variable: what the sandbox is made of,
 // what agents log in with, and what makes shells, node and the loader run something else.
-func (s *sandboxed) ownVariable(name string) bool {
+func (o *Options) own(name string) bool {
 	switch name {
 	case "PATH", "HOME", "TMPDIR", "NODE_OPTIONS", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "CLAUDECODE":
 		return true
@@ -156,37 +180,8 @@ func (s *sandboxed) ownVariable(name string) bool {
 			return true
 		}
 	}
-	if _, ok := s.network.variables()[name]; ok {
+	if _, ok := o.Network.Variables()[name]; ok {
 		return true
 	}
-	return slices.ContainsFunc(s.agents(), func(a string) bool { return slices.Contains(agent.Credentials(a), name) })
-}
-
-// path is PATH as the last setup command left it.
-func (s *sandboxed) path() string {
-	if s.setup.path != "" {
-		return s.setup.path
-	}
-	return s.getenv("PATH")
-}
-
-// afterSetup runs commands with what setup exported.
-func (s *sandboxed) afterSetup() dockersandbox.Process { return exported{s.process(), s} }
-
-// exported starts children with what setup exported.
-type exported struct {
-	dockersandbox.Process
-	box *sandboxed
-}
-
-// Run starts the command with it.
-func (e exported) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
-	for _, kv := range e.box.setup.env {
-		name, value, _ := strings.Cut(kv, "=")
-		c.Env = proc.Setenv(c.Env, name, value)
-	}
-	if path := e.box.setup.path; path != "" {
-		c.Env = proc.Setenv(c.Env, "PATH", path)
-	}
-	return e.Process.Run(ctx, c)
+	return o.Own(name)
 }

@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
-	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -31,27 +30,27 @@ func (m member) wrong(err error) string {
 // checkCrew looks at the agent that works, the one that would take over from it,
 // and the one that reviews.
 func (d *doctor) checkCrew(ctx context.Context) {
-	if d.cfg.Agent.Name == "" {
+	if d.Config.Agent.Name == "" {
 		return
 	}
-	o, outdated, err := d.worker()
+	o, outdated, err := d.Crew.Worker()
 	if err != nil {
-		d.add("agent: "+d.cfg.Agent.Name, StatusFail, err.Error(), "")
+		d.add("agent: "+d.Config.Agent.Name, StatusFail, err.Error(), "")
 		return
 	}
 	agents := []member{{o: o}}
-	if next, ok := d.fallback(o); ok {
-		agents = append(agents, member{d.fallbackInput(), next})
+	if next, ok := d.Crew.Fallback(o); ok {
+		agents = append(agents, member{d.Crew.FallbackInput(), next})
 	}
-	if reviewer, ok := d.reviewer(o); ok {
+	if reviewer, ok := d.Crew.Reviewer(o); ok {
 		agents = append(agents, member{"review-agent", reviewer})
 	}
 	for i, m := range agents {
 		again := slices.ContainsFunc(agents[:i], func(other member) bool { return other.o.Name == m.o.Name })
 		d.checkCLI(ctx, m, again)
 	}
-	for _, line := range append(outdated, d.says.all...) {
-		d.add("agent: "+d.cfg.Agent.Name, StatusWarn, line, "")
+	for _, line := range append(outdated, d.Said()...) {
+		d.add("agent: "+d.Config.Agent.Name, StatusWarn, line, "")
 	}
 }
 
@@ -66,7 +65,7 @@ func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
 		d.add(title("agent"), StatusFail, m.wrong(err), "correct the option, or choose another agent")
 		return
 	}
-	if d.cfg.Agent.Resume {
+	if d.Config.Agent.Resume {
 		if err := a.CanResume(); err != nil {
 			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
 		}
@@ -96,7 +95,7 @@ func (d *doctor) checkCommand(ctx context.Context, m member, a *agent.CLI, again
 		return
 	}
 	if !again {
-		path, _ := d.lookPath(m.o.Command[0])
+		path, _ := m.o.LookPath(m.o.Command[0])
 		d.add(title, StatusOK, "agent-command: "+path+"; a command of your own is not started", "")
 	}
 }
@@ -105,7 +104,7 @@ func (d *doctor) checkCommand(ctx context.Context, m member, a *agent.CLI, again
 func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, again bool) bool {
 	title := func(what string) string { return what + ": " + m.o.Name }
 	o := m.o
-	o.Dir, o.Env = d.temp.tmp, d.outside(o.Env)
+	o.Dir, o.Env = d.Tmp, d.outside(o.Env)
 	a, err := agent.New(o)
 	version := ""
 	if err == nil {
@@ -119,7 +118,7 @@ func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, a
 		return err == nil
 	}
 	if err != nil {
-		version, _ = d.ask(ctx, d.children, d.temp.tmp, o.Env, from.Program, "--version")
+		version, _ = d.ask(ctx, d.Children, d.Tmp, o.Env, from.Program, "--version")
 	}
 	if version == "" && err != nil {
 		d.add(title("version"), StatusFail, m.wrong(err), "reinstall the CLI: npm install -g "+from.Name+"@"+from.Version)
@@ -136,24 +135,6 @@ func (d *doctor) starts(program string) bool {
 	return err == nil && !d.inWorkspace(path)
 }
 
-// useInstalled puts what an earlier run installed on PATH, as a run does before
-// it builds its sandbox.
-func (d *doctor) useInstalled() {
-	root, err := d.agentsFolder()
-	if err != nil || !d.cfg.Agent.Install {
-		return
-	}
-	for _, name := range d.agents() {
-		from, ok := agent.PackageOf(name)
-		if !ok || !d.missing(name, from) {
-			continue
-		}
-		if in, ok, err := install.Find(root, d.wanted(name, from)); err == nil && ok {
-			d.useProgram(in.Bin)
-		}
-	}
-}
-
 // findCLI looks for the program, and says what a run would do without it.
 func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 	path, err := proc.LookPath(from.Program, d.Environ)
@@ -162,17 +143,17 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return false
 	}
 	found = err == nil
-	if found && (!d.cfg.Agent.Install || !d.missing(name, from)) {
+	if found && (!d.Config.Agent.Install || !d.Installation.Missing(name, from)) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
 	state := from.Program + " is not on PATH"
 	if found {
-		state = path + " is not " + d.wanted(name, from).Version
+		state = path + " is not " + d.Installation.Wanted(name, from).Version
 	}
-	root, rootErr := d.agentsFolder()
-	if !d.cfg.Agent.Install || rootErr != nil {
-		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
+	root, rootErr := d.Installation.Folder()
+	if !d.Config.Agent.Install || rootErr != nil {
+		advice := "npm install -g " + d.Installation.Wanted(name, from).Name + "@" + d.Installation.Wanted(name, from).Version + ", or " + ralph.Option(true, "agent-install", "auto") + ", or the image that holds it, or " + ralph.Option(true, "agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}
@@ -193,7 +174,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
-	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.wanted(name, from), root), "")
+	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.Installation.Wanted(name, from), root), "")
 	return false
 }
 
@@ -201,11 +182,11 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 // does, and with the one that was tested.
 func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
 	said := cmp.Or(version, "it does not say")
-	if d.cfg.Agent.Install && d.missing(m.o.Name, from) {
-		d.add(title, StatusOK, said+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
+	if d.Config.Agent.Install && d.Installation.Missing(m.o.Name, from) {
+		d.add(title, StatusOK, said+"; a run would install "+d.Installation.Wanted(m.o.Name, from).Version, "")
 		return
 	}
-	if err := d.checkVersion(m.o, version); err != nil {
+	if err := d.Crew.CheckVersion(m.o, version); err != nil {
 		d.add(title, StatusFail, m.wrong(err), "")
 		return
 	}
@@ -226,7 +207,7 @@ func (d *doctor) checkCredentials(title, name string, ready error) {
 			set = append(set, variable)
 		}
 	}
-	if name == d.cfg.Agent.Name && d.cfg.Provider.APIKey.IsSet() {
+	if name == d.Config.Agent.Name && d.Config.Provider.APIKey.IsSet() {
 		set = append(set, "api-key")
 	}
 	found := "set: " + strings.Join(set, ", ")

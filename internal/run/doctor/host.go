@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"cmp"
@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/org/ralph-action/internal/run/caches"
+	"github.com/org/ralph-action/internal/run/commands"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/sandbox/toolchain"
@@ -48,7 +50,7 @@ func (d *doctor) checkTool(ctx context.Context, name, arg, advice string) {
 		d.add(title, StatusWarn, program+" lies in the workspace, and is not started", "take the workspace out of PATH")
 		return
 	}
-	says, err := d.ask(ctx, d.tools, d.temp.tmp, d.outside(d.sandboxEnv(nil)), program, arg)
+	says, err := d.ask(ctx, d.Tools, d.Tmp, d.outside(d.Env), program, arg)
 	if err != nil {
 		d.add(title, StatusWarn, err.Error(), advice)
 		return
@@ -72,7 +74,7 @@ func (d *doctor) checkToolCache() {
 
 // checkToolchain lists the folders that variables name.
 func (d *doctor) checkToolchain() {
-	for _, f := range d.sandboxed.tools.Named {
+	for _, f := range d.Named {
 		title := "toolchain: " + f.Variable
 		if f.Closed == "" {
 			d.add(title, StatusOK, f.Dir, "")
@@ -91,12 +93,7 @@ func (d *doctor) checkCaches() {
 			d.add(title, StatusOK, c.Dir+", read where it is", "")
 			continue
 		}
-		var size int64
-		var err error
-		for _, dir := range c.Folders() {
-			s, wrong := measure(realPath(dir), room{maxCacheBytes, maxCacheFiles})
-			size, err = size+s.bytes, cmp.Or(err, wrong)
-		}
+		size, err := caches.Size(c)
 		if err != nil {
 			d.add(title, StatusWarn, fmt.Sprintf("%s: %v", c.Dir, err), "a job uses it only where the file system can share what files hold")
 			continue
@@ -108,16 +105,16 @@ func (d *doctor) checkCaches() {
 // checkPath lists the commands of PATH that the sandbox cannot start, by the folder that
 // is closed.
 func (d *doctor) checkPath(ctx context.Context) {
-	if !d.sandboxes() || d.docker != "" {
+	if !d.sandboxes() || d.Docker != "" {
 		return
 	}
-	closed, whole := d.closedCommands(ctx)
+	closed, whole := d.Look.Closed(ctx, d.Workspace)
 	if !whole {
-		d.add("host: PATH", StatusWarn, "not all commands were looked at: that took longer than "+commandsTime.String(), "")
+		d.add("host: PATH", StatusWarn, "not all commands were looked at: that took longer than "+commands.Time.String(), "")
 	}
 	of := map[string][]string{}
 	for _, c := range closed {
-		dir := filepath.Dir(c.file)
+		dir := filepath.Dir(c.File)
 		of[dir] = append(of[dir], c.Name)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(of)) {

@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"cmp"
@@ -22,26 +22,29 @@ import (
 )
 
 // checkConfig lists what is wrong with what was configured, one line each.
-func (d *doctor) checkConfig(err error) {
+func (d *doctor) checkConfig() {
 	from := "flags and defaults only"
-	if len(d.cfg.Loaded) > 0 {
-		from = "read " + strings.Join(d.cfg.Loaded, ", ")
+	if len(d.Config.Loaded) > 0 {
+		from = "read " + strings.Join(d.Config.Loaded, ", ")
 	}
-	prices := d.readPrices()
-	for _, problem := range slices.Concat(config.ErrorLines(err), config.ErrorLines(prices)) {
+	var wrong []string
+	for _, err := range d.Problems {
+		wrong = append(wrong, config.ErrorLines(err)...)
+	}
+	for _, problem := range wrong {
 		d.add("configuration", StatusFail, problem, "fix the value named here")
 	}
-	for _, warning := range d.cfg.Warnings {
+	for _, warning := range d.Config.Warnings {
 		if strings.HasPrefix(warning, "default of prompt:") {
 			continue // ours: a task is not needed here
 		}
 		d.add("configuration", StatusWarn, warning, "")
 	}
-	if d.cfg.Prompt.Invalid != "" {
-		d.add("configuration", StatusFail, d.cfg.Prompt.Invalid, "")
+	if d.Config.Prompt.Invalid != "" {
+		d.add("configuration", StatusFail, d.Config.Prompt.Invalid, "")
 		return
 	}
-	if err == nil && prices == nil {
+	if len(wrong) == 0 {
 		d.add("configuration", StatusOK, from, "")
 	}
 }
@@ -59,13 +62,13 @@ func (d *doctor) checkGit(ctx context.Context) {
 		d.add("git", StatusFail, program+" lies in the workspace, and is not started", "take the workspace out of PATH")
 		return
 	}
-	env := d.outside(append(confine.Environment(d.Environ, nil, map[string]string{"HOME": d.temp.home}),
+	env := d.outside(append(confine.Environment(d.Environ, nil, map[string]string{"HOME": d.Home}),
 		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"))
 	git := func(args ...string) (string, error) {
 		args = append([]string{"git", "--no-pager", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
-		return d.ask(ctx, d.tools, d.Workspace, env, args...)
+		return d.ask(ctx, d.Tools, d.Workspace, env, args...)
 	}
-	says, err := d.ask(ctx, d.tools, d.temp.tmp, env, "git", "--version")
+	says, err := d.ask(ctx, d.Tools, d.Tmp, env, "git", "--version")
 	if err != nil {
 		d.add("git", StatusFail, err.Error(), "install git anew")
 		return
@@ -73,7 +76,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 	d.add("git", StatusOK, strings.TrimPrefix(says, "git version ")+" ("+program+")", "")
 
 	bad := StatusWarn // a bare loop needs no repository
-	if d.publishes() {
+	if d.Publishes {
 		bad = StatusFail
 	}
 	if err := gitdir.Check(d.Workspace); err != nil {
@@ -104,14 +107,14 @@ func (d *doctor) checkGit(ctx context.Context) {
 func (d *doctor) checkCommands(ctx context.Context) {
 	type command struct{ what, line string }
 	var all []command
-	for _, g := range d.cfg.Checks.Guardrails {
+	for _, g := range d.Config.Checks.Guardrails {
 		all = append(all, command{"guardrail", g.Command})
 	}
-	for _, line := range d.cfg.Checks.Setup {
+	for _, line := range d.Config.Checks.Setup {
 		all = append(all, command{"setup", line})
 	}
-	if len(d.cfg.Git.SCM.Tasks) > 0 {
-		all = append(all, command{"scm-command", strings.Join(d.cfg.Git.SCM.Command, " ")})
+	if len(d.Config.Git.SCM.Tasks) > 0 {
+		all = append(all, command{"scm-command", strings.Join(d.Config.Git.SCM.Command, " ")})
 	}
 	missing := 0
 	for _, c := range all {
@@ -120,8 +123,8 @@ func (d *doctor) checkCommands(ctx context.Context) {
 			continue
 		}
 		if d.finds(word) {
-			for _, p := range d.unstartable(ctx, d.children, d.launches(word)) {
-				if kept := d.keptFrom(p); kept != "" {
+			for _, p := range d.Look.Unstartable(ctx, d.Look.Launches(word)) {
+				if kept := d.Look.Kept(p); kept != "" {
 					missing++
 					d.add("commands", StatusFail, fmt.Sprintf("%s %q cannot be started", c.what, c.line), kept)
 				}
@@ -130,7 +133,7 @@ func (d *doctor) checkCommands(ctx context.Context) {
 		}
 		missing++
 		s, advice := StatusFail, "install it, or correct the command"
-		if c.what == "guardrail" && len(d.cfg.Checks.Setup) > 0 {
+		if c.what == "guardrail" && len(d.Config.Checks.Setup) > 0 {
 			s, advice = StatusWarn, "setup has to bring it"
 		}
 		d.add("commands", s, fmt.Sprintf("%s %q: %s is not found", c.what, c.line, word), advice)
@@ -166,7 +169,7 @@ func shellWords() []string {
 // finds says whether a shell in the working directory would find a program.
 func (d *doctor) finds(word string) bool {
 	if strings.Contains(word, "/") && !filepath.IsAbs(word) {
-		info, err := os.Stat(filepath.Join(d.dir(), word))
+		info, err := os.Stat(filepath.Join(d.Dir, word))
 		return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
 	}
 	_, err := proc.LookPath(word, d.Environ)
@@ -177,26 +180,26 @@ func (d *doctor) finds(word string) bool {
 // starts.
 func (d *doctor) checkToken(ctx context.Context) {
 	switch {
-	case d.site.Repository == "":
+	case d.Site.Repository == "":
 		d.add("token", StatusSkip, "GITHUB_REPOSITORY is not set: work would stay on this machine", "")
 		return
-	case !d.cfg.Git.Token.IsSet():
+	case !d.Config.Git.Token.IsSet():
 		s, advice := StatusSkip, ""
-		if d.publishes() && d.cfg.Git.Push != config.PushNever {
+		if d.Publishes && d.Config.Git.Push != config.PushNever {
 			s, advice = StatusWarn, "set GITHUB_TOKEN, or the work stays on this machine"
 		}
-		d.add("token", s, "there is no token (GITHUB_TOKEN) for "+d.site.Repository, advice)
+		d.add("token", s, "there is no token (GITHUB_TOKEN) for "+d.Site.Repository, advice)
 		return
 	case d.Offline:
 		d.add("token", StatusSkip, "there is one; what it may do is not asked for (--offline)", "")
 		return
 	}
-	client, err := d.forge(d.site.Repository)
+	client, err := d.forge(d.Site.Repository)
 	if err != nil {
 		d.add("token", StatusFail, err.Error(), "")
 		return
 	}
-	facts, err := client.Preflight(ctx, forge.Ask{Base: d.cfg.Git.Base})
+	facts, err := client.Preflight(ctx, forge.Ask{Base: d.Config.Git.Base})
 	if err != nil {
 		d.add("token", StatusFail, err.Error(), "give a token for this repository that may read and push: contents: write")
 		return
@@ -205,11 +208,11 @@ func (d *doctor) checkToken(ctx context.Context) {
 	if !facts.CanPush {
 		push = "reads, and the forge does not tell an installation's token whether it may push (contents: write)"
 	}
-	d.add("token", StatusOK, fmt.Sprintf("%s: %s; default branch %s", d.site.Repository, push, facts.DefaultBranch), "")
+	d.add("token", StatusOK, fmt.Sprintf("%s: %s; default branch %s", d.Site.Repository, push, facts.DefaultBranch), "")
 	d.checkPublishing(ctx, client, facts)
 	if err := client.ProbePullRequest(ctx, facts.Base); err != nil {
 		s := StatusFail
-		if !d.cfg.PullRequest.Wanted {
+		if !d.Config.PullRequest.Wanted {
 			s = StatusWarn
 		}
 		d.add("pull requests", s, err.Error(), "give the token pull-requests: write, or set pull-request: none")
@@ -258,21 +261,21 @@ func (d *doctor) checkNetwork(ctx context.Context) {
 // endpoint is where the agent's model answers, as far as it is known here, and
 // who says so.
 func (d *doctor) endpoint() (address, from string) {
-	if d.cfg.Provider.BaseURL != "" {
-		return d.cfg.Provider.BaseURL, "base-url"
+	if d.Config.Provider.BaseURL != "" {
+		return d.Config.Provider.BaseURL, "base-url"
 	}
-	own := catalog.Of(d.cfg.Agent.Name)
+	own := catalog.Of(d.Config.Agent.Name)
 	if own.AddressVariable != "" && d.getenv(own.AddressVariable) != "" {
 		return d.getenv(own.AddressVariable), own.AddressVariable
 	}
-	if d.cfg.Provider.Name != "" || len(d.cfg.Agent.Command) > 0 || d.elsewhere() {
+	if d.Config.Provider.Name != "" || len(d.Config.Agent.Command) > 0 || d.elsewhere() {
 		return "", ""
 	}
-	return own.Address, cmp.Or(d.cfg.Agent.Name, "agent")
+	return own.Address, cmp.Or(d.Config.Agent.Name, "agent")
 }
 
 // elsewhere says that a variable sends claude to a cloud, whose host depends on a
 // region.
 func (d *doctor) elsewhere() bool {
-	return d.cfg.Agent.Name == "claude" && (d.getenv("CLAUDE_CODE_USE_BEDROCK") != "" || d.getenv("CLAUDE_CODE_USE_VERTEX") != "")
+	return d.Config.Agent.Name == "claude" && (d.getenv("CLAUDE_CODE_USE_BEDROCK") != "" || d.getenv("CLAUDE_CODE_USE_VERTEX") != "")
 }
