@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/namespace"
 	"github.com/org/ralph-action/internal/sandbox/wire"
 )
@@ -81,7 +82,11 @@ func newClient(o Options) (*client, error) {
 		return nil, err
 	}
 	go func() { c.ended = c.init.Wait(); close(c.exited) }()
-	if err := send(c.conn, frameSetup, setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}); err != nil {
+	s := setup{Policy: o.Policy, Memory: o.Memory, FreeDisk: o.FreeDisk, DiskPaths: o.DiskPaths, FileSize: o.FileSize}
+	if o.Policy != nil && o.Policy.Network != nil && o.Identity.IsZero() && o.Namespaces == nil {
+		s.Tried, _ = confine.NetworkAvailable()
+	}
+	if err := send(c.conn, frameSetup, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	go c.read()

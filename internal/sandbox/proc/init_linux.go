@@ -190,7 +190,7 @@ func (in *supervised) setUp(body []byte) error {
 	if err := limitFiles(s.FileSize); err != nil {
 		return err
 	}
-	if in.policy == nil || in.policy.Network == nil {
+	if in.policy == nil || in.policy.Network == nil || s.Tried {
 		return nil
 	}
 	ok, reason := confine.NetworkAvailable()

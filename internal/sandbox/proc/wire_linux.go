@@ -102,6 +102,9 @@ type setup struct {
 	FreeDisk  int64
 	DiskPaths []string
 	FileSize  int64
+	// Tried: the parent, which has the same rights, has found that the network can be
+	// restricted. Where that is wrong no child gets through.
+	Tried bool
 }
 
 // end is a frameOver: how the leader ended, and what the tree used.
