@@ -67,28 +67,21 @@ func (p *parser) wrong(where, format string, args ...any) {
 }
 
 func (p *parser) document(text []byte) {
-	const shape = `a table of prices is an object with "models"`
-	fields, ok := members(text)
-	if !ok {
-		p.wrong("", "%s", shape)
-		return
-	}
 	found := false
-	for _, f := range p.known("", fields, "date", "source", "models") {
-		switch f.name {
-		case "date":
-			p.table.date = p.date("date", f.value)
-		case "source":
-			if json.Unmarshal(f.value, new([]string)) != nil {
-				p.wrong("source", "write a list of texts")
+	ok := p.object("", text, []field{
+		{"date", func(where string, value []byte) { p.table.date = p.date(where, value) }},
+		{"source", func(where string, value []byte) {
+			if json.Unmarshal(value, new([]string)) != nil {
+				p.wrong(where, "write a list of texts")
 			}
-		case "models":
+		}},
+		{"models", func(_ string, value []byte) {
 			found = true
-			p.models(f.value)
-		}
-	}
-	if !found {
-		p.wrong("", "%s", shape)
+			p.models(value)
+		}},
+	})
+	if !ok || !found {
+		p.wrong("", `a table of prices is an object with "models"`)
 	}
 }
 
@@ -121,86 +114,69 @@ func (p *parser) models(value []byte) {
 }
 
 func (p *parser) model(id string, value []byte) {
-	where := shown(id)
-	fields, ok := members(value)
-	if !ok {
-		p.wrong(where, `write an object with "input" and "output"`)
-		return
-	}
 	m := model{id: id}
 	var aliases []string
-	fields = p.known(where, fields, "input", "output", "cacheRead", "cacheWrite", "above", "aliases", "then")
-	m.rates = p.rates(where, fields)
-	for _, f := range fields {
-		switch f.name {
-		case "above":
-			m.above = p.size(where+".above", f.value)
-		case "aliases":
-			aliases = p.aliases(where+".aliases", f.value)
-		case "then":
-			m.from, m.then = p.change(where+".then", f.value)
-		}
+	ok := p.object(shown(id), value, append(p.amounts(&m.rates),
+		field{"above", func(where string, value []byte) { m.above = p.size(where, value) }},
+		field{"aliases", func(where string, value []byte) { aliases = p.aliases(where, value) }},
+		field{"then", func(where string, value []byte) { m.from, m.then = p.change(where, value) }},
+	))
+	if !ok {
+		p.wrong(shown(id), `write an object with "input" and "output"`)
+		return
 	}
+	p.complete(shown(id), m.rates)
 	p.table.names[id] = m
 	for _, alias := range aliases {
 		if other, taken := p.table.names[alias]; taken {
-			p.wrong(where+".aliases", "%s is a name of %s already", shown(alias), shown(other.id))
+			p.wrong(shown(id)+".aliases", "%s is a name of %s already", shown(alias), shown(other.id))
 			continue
 		}
 		p.table.names[alias] = m
 	}
 }
 
-// rates reads the four prices among the fields of an object.
-func (p *parser) rates(where string, fields []member) rates {
-	r := rates{unpriced, unpriced, unpriced, unpriced}
-	given := map[string]bool{}
-	for _, f := range fields {
-		var at *int64
-		switch f.name {
-		case "input":
-			at = &r.input
-		case "output":
-			at = &r.output
-		case "cacheRead":
-			at = &r.cacheRead
-		case "cacheWrite":
-			at = &r.cacheWrite
-		default:
-			continue
-		}
-		given[f.name] = true
-		n, problem := amount(string(f.value))
-		if problem != "" {
-			p.wrong(where+"."+f.name, "%s", problem)
-		}
-		*at = n
+// amounts are the fields for the four prices.
+func (p *parser) amounts(r *rates) []field {
+	*r = rates{unpriced, unpriced, unpriced, unpriced}
+	read := func(name string, to *int64) field {
+		return field{name, func(where string, value []byte) {
+			n, problem := amount(string(value))
+			if problem != "" {
+				p.wrong(where, "%s", problem)
+			}
+			*to = n
+		}}
 	}
-	for _, name := range []string{"input", "output"} {
-		if !given[name] {
-			p.wrong(where, "%s is missing: whole micro-dollars per million tokens, 1250000 for $1.25", name)
-		}
+	return []field{read("input", &r.input), read("output", &r.output), read("cacheRead", &r.cacheRead), read("cacheWrite", &r.cacheWrite)}
+}
+
+// complete notes which of the two prices that have to be there is missing.
+func (p *parser) complete(where string, r rates) {
+	const rule = "is missing: whole micro-dollars per million tokens, 1250000 for $1.25"
+	if r.input == unpriced {
+		p.wrong(where, "input "+rule)
 	}
-	return r
+	if r.output == unpriced {
+		p.wrong(where, "output "+rule)
+	}
 }
 
 // change reads prices that hold from a day on.
 func (p *parser) change(where string, value []byte) (from string, r rates) {
-	fields, ok := members(value)
-	if !ok {
+	dated := false
+	ok := p.object(where, value, append([]field{{"from", func(where string, value []byte) {
+		dated, from = true, p.date(where, value)
+	}}}, p.amounts(&r)...))
+	switch {
+	case !ok:
 		p.wrong(where, `write an object with "from", "input" and "output"`)
 		return "", rates{}
-	}
-	fields = p.known(where, fields, "from", "input", "output", "cacheRead", "cacheWrite")
-	for _, f := range fields {
-		if f.name == "from" {
-			from = p.date(where+".from", f.value)
-		}
-	}
-	if from == "" && !slices.ContainsFunc(fields, func(f member) bool { return f.name == "from" }) {
+	case !dated:
 		p.wrong(where, "from is missing: the day, as 2026-12-31")
 	}
-	return from, p.rates(where, fields)
+	p.complete(where, r)
+	return from, r
 }
 
 func (p *parser) date(where string, value []byte) string {
@@ -241,23 +217,36 @@ func (p *parser) named(name string) bool {
 	return false
 }
 
-// known drops the fields that are not among the names, or that stand there
-// twice, and says so.
-func (p *parser) known(where string, fields []member, names ...string) []member {
-	var out []member
+// field is what an object may have, and what its value is for.
+type field struct {
+	name string
+	read func(where string, value []byte)
+}
+
+// object reads the fields of an object, and notes those that are unknown or stand there
+// twice. It reports whether the value is an object.
+func (p *parser) object(where string, value []byte, fields []field) bool {
+	list, ok := members(value)
 	seen := map[string]bool{}
-	for _, f := range fields {
+	for _, m := range list {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == m.name })
 		switch {
-		case !slices.Contains(names, f.name):
-			p.wrong(where, "unknown key %s (one of %s)", shown(f.name), strings.Join(names, ", "))
-		case seen[f.name]:
-			p.wrong(where, "%s stands there twice", f.name)
+		case i < 0:
+			var names []string
+			for _, f := range fields {
+				names = append(names, f.name)
+			}
+			p.wrong(where, "unknown key %s (one of %s)", shown(m.name), strings.Join(names, ", "))
+		case seen[m.name]:
+			p.wrong(where, "%s stands there twice", m.name)
+		case where == "":
+			fields[i].read(m.name, m.value)
 		default:
-			seen[f.name] = true
-			out = append(out, f)
+			fields[i].read(where+"."+m.name, m.value)
 		}
+		seen[m.name] = true
 	}
-	return out
+	return ok
 }
 
 // member is one field of a JSON object.

@@ -12,16 +12,27 @@ import (
 
 // Regexp is a regular expression; its methods are those of [regexp.Regexp]. It is
 // safe for concurrent use.
-type Regexp struct{ compiled func() *regexp.Regexp }
+type Regexp struct {
+	text  string
+	first sync.Once
+	re    *regexp.Regexp
+}
 
-// New does not compile, but in test binaries, so that no expression that is wrong
-// waits for its first use. A wrong one panics.
+// inTest is set in test binaries, so that no expression that is wrong waits for its first use.
+var inTest = len(os.Args) > 0 && strings.HasSuffix(os.Args[0], ".test")
+
+// New does not compile, but in test binaries. A wrong expression panics.
 func New(text string) *Regexp {
-	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
-	if len(os.Args) > 0 && strings.HasSuffix(os.Args[0], ".test") {
+	r := &Regexp{text: text}
+	if inTest {
 		r.compiled()
 	}
 	return r
+}
+
+func (r *Regexp) compiled() *regexp.Regexp {
+	r.first.Do(func() { r.re = regexp.MustCompile(r.text) })
+	return r.re
 }
 
 // MatchString is [regexp.Regexp.MatchString].
@@ -73,6 +84,3 @@ func (r *Regexp) FindAllSubmatchIndex(b []byte, n int) [][]int {
 
 // ReplaceAll is [regexp.Regexp.ReplaceAll].
 func (r *Regexp) ReplaceAll(b, with []byte) []byte { return r.compiled().ReplaceAll(b, with) }
-
-// String is the expression.
-func (r *Regexp) String() string { return r.compiled().String() }

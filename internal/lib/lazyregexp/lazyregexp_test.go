@@ -11,7 +11,7 @@ func TestRegexp(t *testing.T) {
 	r := lazyregexp.New(`b(c)`)
 	if !r.MatchString("abc") || r.MatchString("ab") || r.FindString("abcd") != "bc" || r.FindStringIndex("abc")[0] != 1 ||
 		r.FindStringSubmatch("abc")[1] != "c" || len(r.FindAllStringSubmatch("bcbc", -1)) != 2 || r.ReplaceAllString("abc", "$1") != "ac" ||
-		r.ReplaceAllStringFunc("abc", func(s string) string { return s + s }) != "abcbc" || r.String() != "b(c)" {
+		r.ReplaceAllStringFunc("abc", func(s string) string { return s + s }) != "abcbc" {
 		t.Error("it does not do what regexp does")
 	}
 	text := []byte("abcbc")

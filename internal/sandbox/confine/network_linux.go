@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,13 +20,18 @@ const (
 	acceptTime = 2 * time.Second  // of a connection that is there
 )
 
-// NetworkAvailable tries the network restriction on a child of its own, which is this
-// binary with the arguments "sandbox-init probe PORT". When it cannot be had
-// here, reason says why. It takes a few milliseconds.
+// NetworkAvailable reports whether this process can restrict the network of its children;
+// reason says why not. The first call tries it, which takes a few milliseconds.
 //
 // Needed are Linux 5.9, amd64 or arm64, a seccomp that is not refused and not in
 // use by a supervisor around us, and the right to read the memory of a child.
-func NetworkAvailable() (ok bool, reason string) {
+func NetworkAvailable() (ok bool, reason string) { return networkAvailable() }
+
+var networkAvailable = sync.OnceValues(tryNetwork)
+
+// tryNetwork tries the network restriction on a child of its own, which is this binary with
+// the arguments "sandbox-init probe PORT".
+func tryNetwork() (ok bool, reason string) {
 	if architecture() == 0 {
 		return false, "there is no filter for this processor"
 	}

@@ -1,9 +1,7 @@
 package namespace
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
 // order is what the helper tells a child that becomes a supervisor.
@@ -40,17 +40,13 @@ func (r *root) fork(o order, stderr, link, cgroup int) (pid int, err error) {
 	if r.install != "" {
 		o.Hide = append(o.Hide, r.install)
 	}
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(o); err != nil {
-		return 0, err
-	}
 	fd, err := unix.MemfdCreate("ralph", unix.MFD_CLOEXEC)
 	if err != nil {
 		return 0, os.NewSyscallError("memfd_create", err)
 	}
 	ask := os.NewFile(uintptr(fd), "order")
 	defer ask.Close()
-	if _, err := ask.WriteAt(b.Bytes(), 0); err != nil {
+	if _, err := ask.WriteAt(wire.Encode(o), 0); err != nil {
 		return 0, err
 	}
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -82,7 +78,7 @@ func child() error {
 	_ = ask.Close()
 	var o order
 	if err == nil {
-		err = decode(data, &o)
+		err = wire.Decode(data, &o)
 	}
 	if err != nil {
 		return fmt.Errorf("order: %w", err)

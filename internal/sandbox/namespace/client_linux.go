@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
 const (
@@ -107,7 +108,7 @@ func (n *Namespaces) open(ctx context.Context, o Options) error {
 	case err != nil:
 		return err
 	}
-	return gob.NewDecoder(bytes.NewReader(buf[:size])).Decode(&n.has)
+	return wire.Decode(buf[:size], &n.has)
 }
 
 // String says what there is, for a log.
@@ -211,10 +212,6 @@ const ended = "exit status 0"
 
 // send writes one packet: a value, and descriptors.
 func send(c *net.UnixConn, value any, files ...*os.File) error {
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(value); err != nil {
-		return err
-	}
 	fds := make([]int, 0, len(files))
 	for _, f := range files {
 		fds = append(fds, int(f.Fd()))
@@ -223,7 +220,7 @@ func send(c *net.UnixConn, value any, files ...*os.File) error {
 	if len(fds) > 0 {
 		rights = unix.UnixRights(fds...)
 	}
-	_, _, err := c.WriteMsgUnix(b.Bytes(), rights, nil)
+	_, _, err := c.WriteMsgUnix(wire.Encode(value), rights, nil)
 	return err
 }
 

@@ -2,7 +2,6 @@ package namespace
 
 import (
 	"bytes"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/org/ralph-action/internal/lib/rmtree"
+	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
 const (
@@ -66,7 +66,7 @@ func helper() (err error) {
 	}
 	data, _, err := receive()
 	if err == nil {
-		err = decode(data, &r.options)
+		err = wire.Decode(data, &r.options)
 	}
 	if err != nil {
 		return fmt.Errorf("request: %w", err)
@@ -74,10 +74,7 @@ func helper() (err error) {
 	if err = r.open(); err != nil {
 		r.has.Err = err.Error()
 	}
-	var b bytes.Buffer
-	if err = gob.NewEncoder(&b).Encode(r.has); err == nil {
-		err = unix.Sendmsg(0, b.Bytes(), nil, nil, unix.MSG_NOSIGNAL)
-	}
+	err = unix.Sendmsg(0, wire.Encode(r.has), nil, nil, unix.MSG_NOSIGNAL)
 	for err == nil && r.has.Err == "" {
 		var fds []int
 		if data, fds, err = receive(); err == nil {
@@ -283,7 +280,7 @@ func (r *root) start(data []byte, fds []int) {
 	defer link.Close()
 	defer stderr.Close()
 	var c Child
-	err := decode(data, &c)
+	err := wire.Decode(data, &c)
 	leaf, errLeaf := r.cgroup.leaf(c)
 	pid := 0
 	if err = errors.Join(err, errLeaf); err == nil {
@@ -405,8 +402,6 @@ func receive() (data []byte, fds []int, err error) {
 	}
 	return buf[:n], fds, err
 }
-
-func decode(data []byte, to any) error { return gob.NewDecoder(bytes.NewReader(data)).Decode(to) }
 
 func mount(source, target, kind string, flags uintptr, options string) error {
 	if err := unix.Mount(source, target, kind, flags, options); err != nil {

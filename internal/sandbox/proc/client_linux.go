@@ -8,14 +8,15 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/namespace"
+	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
 // client is our side of one sandbox-init.
@@ -81,11 +82,11 @@ func newClient(o Options) (*client, error) {
 		return nil, err
 	}
 	go func() { c.ended = c.init.Wait(); close(c.exited) }()
-	body, err := setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
-	if err == nil {
-		err = send(c.conn, frameSetup, body)
+	s := setup{Policy: o.Policy, Memory: o.Memory, FreeDisk: o.FreeDisk, DiskPaths: o.DiskPaths, FileSize: o.FileSize}
+	if o.Policy != nil && o.Policy.Network != nil && o.Identity.IsZero() && o.Namespaces == nil {
+		s.Tried, _ = confine.NetworkAvailable()
 	}
-	if err != nil {
+	if err := send(c.conn, frameSetup, s); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	go c.read()
@@ -164,27 +165,35 @@ func (c *client) read() {
 			c.events <- event{kind: lost, err: fmt.Errorf("%w: it ended", ErrLost)}
 			return
 		}
+		var e event
 		switch f.kind {
 		case frameOpen:
-			reason := string(f.body)
+			var reason string
+			err = wire.Decode(f.body, &reason)
 			c.unrestricted.Store(&reason)
 		case frameRefused:
-			address, reason, _ := strings.Cut(string(f.body), "\x00")
-			c.refused.add(address, reason)
+			var r refused
+			err = wire.Decode(f.body, &r)
+			c.refused.add(r.Address, r.Reason)
 		case frameLimit:
-			if why, err := strconv.Atoi(string(f.body)); err == nil {
-				c.events <- event{kind: limited, why: Why(why)}
-			}
+			e.kind = limited
+			err = wire.Decode(f.body, &e.why)
 		case frameFailed:
-			c.events <- event{kind: failed, err: parseFailed(f.body)}
+			var why failure
+			err = wire.Decode(f.body, &why)
+			e = event{kind: failed, err: why.error()}
 		case frameLeft:
-			c.events <- event{kind: left}
+			e.kind = left
 		case frameOver:
-			e, err := parseOver(f.body)
-			if err != nil {
-				e = event{kind: lost, err: fmt.Errorf("%w: it says %q", ErrLost, f.body)}
-			}
+			var how end
+			err = wire.Decode(f.body, &how)
+			e = event{kind: over, status: how.Status, usage: how.Usage}
 			c.refused.flush()
+		}
+		if err != nil {
+			e = event{kind: lost, err: fmt.Errorf("%w: it says %q", ErrLost, f.body)}
+		}
+		if e.kind != 0 {
 			c.events <- e
 		}
 	}
@@ -200,11 +209,7 @@ func (c *client) openNetwork() string {
 
 func (c *client) start(j job, child [3]*os.File) error {
 	j.MaxProcs = c.maxProcs
-	body, err := j.encode()
-	if err != nil {
-		return err
-	}
-	err = send(c.conn, frameStart, body, int(child[0].Fd()), int(child[1].Fd()), int(child[2].Fd()))
+	err := send(c.conn, frameStart, j, int(child[0].Fd()), int(child[1].Fd()), int(child[2].Fd()))
 	if err != nil && !errors.Is(err, syscall.E2BIG) {
 		return c.abandon(fmt.Errorf("%w: %w", ErrLost, err))
 	}
@@ -212,7 +217,7 @@ func (c *client) start(j job, child [3]*os.File) error {
 }
 
 func (c *client) end(grace time.Duration) {
-	_ = send(c.conn, frameEnd, fmt.Append(nil, int64(grace))) // if it is gone, read says so
+	_ = send(c.conn, frameEnd, grace) // if it is gone, read says so
 }
 
 // abandon gives up a supervisor that died or hangs, ends what it had started if

@@ -51,7 +51,7 @@ func (in *supervised) serveNotifier() {
 		defer close(served)
 		notifier.Serve(func(address, reason string) {
 			select {
-			case in.refused <- []byte(address + "\x00" + reason):
+			case in.refused <- refused{address, reason}:
 			default: // the notifier tells less for a child than there is room for
 			}
 		})
@@ -72,8 +72,8 @@ func (in *supervised) closeNotifier() {
 	in.notifier = nil
 	for {
 		select {
-		case body := <-in.refused:
-			in.tell(frameRefused, body)
+		case r := <-in.refused:
+			in.tell(frameRefused, r)
 		default:
 			return
 		}

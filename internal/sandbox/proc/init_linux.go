@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
 const linkFD = 3 // the supervisor's end of the socket
@@ -63,7 +63,7 @@ type supervised struct {
 	again    *time.Timer
 	notifier *confine.Notifier // nil: the network is open
 	served   chan struct{}     // closed when the notifier is
-	refused  chan []byte       // frames of the notifier's
+	refused  chan refused      // by the notifier
 }
 
 func newInit(stderr io.Writer) (*supervised, error) {
@@ -91,7 +91,7 @@ func newInit(stderr io.Writer) (*supervised, error) {
 		frames:  make(chan frame, 1),
 		child:   make(chan os.Signal, 1),
 		again:   time.NewTimer(0),
-		refused: make(chan []byte, refusalQueue),
+		refused: make(chan refused, refusalQueue),
 	}
 	in.again.Stop()
 	signal.Notify(in.child, syscall.SIGCHLD)
@@ -148,8 +148,8 @@ func (in *supervised) serve() {
 			in.obey(f)
 		case <-in.child:
 			in.collect()
-		case body := <-in.refused:
-			in.tell(frameRefused, body)
+		case r := <-in.refused:
+			in.tell(frameRefused, r)
 		case <-in.meter.ticks():
 			in.measure()
 		case <-in.again.C:
@@ -168,8 +168,9 @@ func (in *supervised) obey(f frame) {
 			_ = unix.Close(fd)
 		}
 	case frameEnd:
-		if grace, err := strconv.ParseInt(string(f.body), 10, 64); err == nil && in.leader != 0 {
-			in.endTree(time.Duration(grace))
+		var grace time.Duration
+		if err := wire.Decode(f.body, &grace); err == nil && in.leader != 0 {
+			in.endTree(grace)
 		}
 	}
 }
@@ -177,7 +178,8 @@ func (in *supervised) obey(f frame) {
 // setUp takes what all children have in common. Its error must never mean: start
 // them without.
 func (in *supervised) setUp(body []byte) error {
-	s, err := decodeSetup(body)
+	var s setup
+	err := wire.Decode(body, &s)
 	if err != nil {
 		return err
 	}
@@ -188,7 +190,7 @@ func (in *supervised) setUp(body []byte) error {
 	if err := limitFiles(s.FileSize); err != nil {
 		return err
 	}
-	if in.policy == nil || in.policy.Network == nil {
+	if in.policy == nil || in.policy.Network == nil || s.Tried {
 		return nil
 	}
 	ok, reason := confine.NetworkAvailable()
@@ -199,12 +201,13 @@ func (in *supervised) setUp(body []byte) error {
 		return fmt.Errorf("isolation is strict, but the network is not restricted: %s", reason)
 	}
 	in.policy.Network = nil
-	in.tell(frameOpen, []byte(reason))
+	in.tell(frameOpen, reason)
 	return nil
 }
 
 func (in *supervised) start(f frame) {
-	j, err := decodeJob(f.body)
+	var j job
+	err := wire.Decode(f.body, &j)
 	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
 		err = errors.New("request out of order")
 	}
@@ -227,11 +230,11 @@ func (in *supervised) start(f frame) {
 func (in *supervised) fail(err error) {
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	in.tell(frameFailed, fmt.Appendf(nil, "%d %s", int(errno), err))
+	in.tell(frameFailed, failure{int(errno), err.Error()})
 }
 
-func (in *supervised) tell(kind byte, body []byte) {
-	_ = send(in.conn, kind, body) // if the parent is gone, reading says so
+func (in *supervised) tell(kind byte, value any) {
+	_ = send(in.conn, kind, value) // if the parent is gone, reading says so
 }
 
 // collect reaps, and says what that means for the command.
@@ -244,7 +247,7 @@ func (in *supervised) collect() {
 	case in.exited && in.asked == nil:
 		if !in.told {
 			in.told = true
-			in.tell(frameLeft, nil)
+			in.tell(frameLeft, true)
 		}
 		if !in.linger {
 			in.endTree(in.grace)
@@ -268,10 +271,10 @@ func (in *supervised) measure() {
 	}
 	switch why := in.meter.over(in.anyDisk); why {
 	case OverMemory:
-		in.tell(frameLimit, fmt.Append(nil, int(why)))
+		in.tell(frameLimit, why)
 		in.endTree(0)
 	case DiskFull:
-		in.tell(frameLimit, fmt.Append(nil, int(why)))
+		in.tell(frameLimit, why)
 		in.endTree(min(in.grace, diskGrace))
 	}
 }
@@ -282,11 +285,11 @@ func (in *supervised) finish() {
 	in.meter.stop()
 	in.leader, in.asked = 0, nil
 	in.closeNotifier()
-	in.tell(frameOver, encodeOver(in.result, in.usage))
+	in.tell(frameOver, end{in.result, in.usage})
 }
 
 func (u *usage) add(r syscall.Rusage) {
-	u.user += time.Duration(r.Utime.Nano())
-	u.system += time.Duration(r.Stime.Nano())
-	u.maxRSS = max(u.maxRSS, int64(r.Maxrss)<<10)
+	u.User += time.Duration(r.Utime.Nano())
+	u.System += time.Duration(r.Stime.Nano())
+	u.MaxRSS = max(u.MaxRSS, int64(r.Maxrss)<<10)
 }

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"errors"
 	"net/netip"
 	"os"
 	"reflect"
@@ -9,72 +8,72 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
-func TestJobRoundTrip(t *testing.T) {
+// TestMessages: whatever is in a message arrives, and nothing of a part of one: a
+// misread policy protects nothing.
+func TestMessages(t *testing.T) {
 	t.Parallel()
-	for _, j := range []job{
-		{Argv: []string{}, Env: []string{}},
-		{MaxProcs: 7, Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true, Speaks: true, Judges: true},
-	} {
-		checkRoundTrip(t, j, job.encode, decodeJob)
+	for _, want := range []any{&job{}, &setup{}, &end{}, &refused{}, &failure{}} {
+		checkRoundTrip(t, want)
+		fill(reflect.ValueOf(want).Elem())
+		checkRoundTrip(t, want)
 	}
-	if _, err := (job{Argv: []string{"sh", "a\x00eLD_PRELOAD=x"}}).encode(); !errors.Is(err, syscall.EINVAL) {
-		t.Errorf("encode() = %v, want %v", err, syscall.EINVAL)
-	}
-}
-
-func TestSetupRoundTrip(t *testing.T) {
-	t.Parallel()
 	policy := confine.DefaultPolicy([]string{"/work", "/a b\n\xff\x00"}, []string{"/opt/agent"})
-	policy.Strict = true
-	policy.Network = &confine.Network{
-		Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128"), netip.MustParseAddrPort("[::1]:1")},
-		Ports:   []uint16{1, 65535}, Sockets: []string{"/work", ""},
+	policy.Network = &confine.Network{}
+	checkRoundTrip(t, &setup{Policy: &policy})
+}
+
+// fill sets every field of a struct, and of the structs in it.
+func fill(v reflect.Value) {
+	if _, ok := v.Interface().(netip.AddrPort); ok {
+		v.Set(reflect.ValueOf(netip.MustParseAddrPort("[::1]:3128")))
+		return
 	}
-	for _, s := range []setup{
-		{},
-		{Policy: &confine.Policy{}},
-		{Policy: &confine.Policy{Network: &confine.Network{}}},
-		{Policy: &policy, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
-	} {
-		checkRoundTrip(t, s, setup.encode, decodeSetup)
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(-7)
+	case reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.String:
+		v.SetString("a b\xff")
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(1))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	default:
+		panic(v.Type())
 	}
 }
 
-// checkRoundTrip fails unless decode gives what encode got, and nothing for a part of it:
-// a misread policy protects nothing.
-func checkRoundTrip[T any](t *testing.T, want T, encode func(T) ([]byte, error), decode func([]byte) (T, error)) {
+func checkRoundTrip(t *testing.T, want any) {
 	t.Helper()
-	data, err := encode(want)
-	if err != nil {
-		t.Fatal(err)
+	data := wire.Encode(reflect.ValueOf(want).Elem().Interface())
+	decode := func(data []byte) (got any, err error) {
+		got = reflect.New(reflect.TypeOf(want).Elem()).Interface()
+		return got, wire.Decode(data, got)
 	}
 	if got, err := decode(data); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("decode(encode(%+v)) = %+v, %v", want, got, err)
+		t.Errorf("Decode(Encode(%+v)) = %+v, %v", want, got, err)
 	}
 	for n := range data {
 		if _, err := decode(data[:n]); err == nil {
-			t.Errorf("decode(%d of %d bytes of %+v) = nil, want an error", n, len(data), want)
+			t.Errorf("Decode(%d of %d bytes of %+v) = nil, want an error", n, len(data), want)
 		}
 	}
-	if _, err := decode(append(data, 0)); err == nil {
-		t.Errorf("decode(a byte more than %+v) = nil, want an error", want)
-	}
-}
-
-func FuzzParseOver(f *testing.F) {
-	f.Add(encodeOver(9, usage{1, 2, 3}))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		if e, err := parseOver(body); err == nil && e.kind != over {
-			t.Errorf("parseOver(%q) = %+v", body, e)
-		}
-	})
 }
 
 // TestChildrenByParent: the way for kernels without CONFIG_PROC_CHILDREN finds

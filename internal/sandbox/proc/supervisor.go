@@ -143,8 +143,8 @@ const (
 )
 
 type usage struct {
-	user, system time.Duration
-	maxRSS       int64 // bytes
+	User, System time.Duration
+	MaxRSS       int64 // bytes
 }
 
 // Run starts a command and returns when it and everything it started is gone.

@@ -113,7 +113,7 @@ func (w *watch) handle(e event) (done bool, err error) {
 		} else {
 			w.exit.Code = e.status.ExitStatus()
 		}
-		w.exit.User, w.exit.System, w.exit.MaxRSS = e.usage.user, e.usage.system, e.usage.maxRSS
+		w.exit.User, w.exit.System, w.exit.MaxRSS = e.usage.User, e.usage.System, e.usage.MaxRSS
 		return true, nil
 	case lost:
 		return true, w.client.abandon(e.err)

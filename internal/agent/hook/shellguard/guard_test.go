@@ -82,7 +82,7 @@ func TestDisguisesAreSeen(t *testing.T) {
 		"/bin/rm -rf /",
 		`\rm -rf /`,
 		`r''m -r"f" "/"`,
-		`rm -r -f $'\x2f'`,
+		`rm -r -f $'\x2f'`, `$'\162m' -rf $'\u2f%s'/../`, `rm -rf $'\57'`,
 		"rm --recursive --force /",
 		"rm --rec /",
 		"true && rm -rf / || true",

@@ -1,10 +1,12 @@
 package shellguard
 
 import (
+	"strconv"
 	"strings"
 
-	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // word is a word of the shell without its quotes.
@@ -60,7 +62,7 @@ func (r *wordReader) read(parts []syntax.WordPart, inQuotes bool) {
 			r.quoted = true
 			text := p.Value
 			if p.Dollar {
-				text, _, _ = expand.Format(nil, text, nil) // no arguments: escapes only, which never fail
+				text = unescape(text)
 			}
 			r.text.WriteString(strings.ReplaceAll(text, mark, ""))
 		case *syntax.DblQuoted:
@@ -86,6 +88,31 @@ func (r *wordReader) read(parts []syntax.WordPart, inQuotes bool) {
 			r.mark("(")
 		}
 	}
+}
+
+// escape is one of those between $' and '.
+var escape = lazyregexp.New(`\\(?:[abeEfnrtv\\'"?]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}|u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8})`)
+
+// unescape is the text of $'…' as bash reads it.
+func unescape(text string) string {
+	return escape.ReplaceAllStringFunc(text, func(e string) string {
+		const letters, values = "abeEfnrtv", "\a\b\x1b\x1b\f\n\r\t\v"
+		if i := strings.IndexByte(letters, e[1]); i >= 0 {
+			return values[i : i+1]
+		}
+		switch e[1] {
+		case '\\', '\'', '"', '?':
+			return e[1:]
+		case 'x', 'u', 'U':
+			n, _ := strconv.ParseUint(e[2:], 16, 32)
+			if e[1] != 'x' {
+				return string(rune(n))
+			}
+			return string([]byte{byte(n)})
+		}
+		n, _ := strconv.ParseUint(e[1:], 8, 16)
+		return string([]byte{byte(n)})
+	})
 }
 
 // literal adds text without the backslashes that quote.
