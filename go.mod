@@ -3,6 +3,7 @@ module github.com/org/ralph-action
 go 1.26.0
 
 require (
+	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/alecthomas/kong v1.17.0
 	github.com/creack/pty v1.1.24
 	github.com/getkin/kin-openapi v0.152.0

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -304,4 +306,33 @@ func (s *stage) checkEngines(ctx context.Context, m metadata) error {
 	}
 	s.o.say(fmt.Sprintf("%s asks for node %.100q, and the node on PATH is %s. It is tried all the same.", s.pkg, want, have))
 	return nil
+}
+
+// compare orders two exact versions; what is none is as old as can be.
+func compare(a, b string) int {
+	p, err := semver.StrictNewVersion(a)
+	if err != nil {
+		p = &semver.Version{}
+	}
+	q, err := semver.StrictNewVersion(b)
+	if err != nil {
+		q = &semver.Version{}
+	}
+	return p.Compare(q)
+}
+
+// satisfies reports whether a version lies in a range as npm writes them:
+// ">=20", "^20.19.0 || >=22.12.0", "18.x", "16 - 20". What cannot be read is
+// taken for satisfied: npm itself only warns.
+func satisfies(version, ranges string) bool {
+	have, err := semver.StrictNewVersion(version)
+	if err != nil || len(ranges) > 1000 {
+		return true
+	}
+	want, err := semver.NewConstraint(ranges)
+	if err != nil {
+		return true
+	}
+	want.IncludePrerelease = true
+	return want.Check(have)
 }
