@@ -46,7 +46,7 @@ func (l *loader) address(v value) string {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		l.refuse(v, "give an address such as https://models.example.com/v1")
 	case u.User != nil:
-		l.report(v.where, "it holds a name or a password: give the key in api-key")
+		l.Report(v.where, "it holds a name or a password: give the key in api-key")
 	default:
 		if u.Scheme == "http" && !loopback(u.Hostname()) {
 			l.warn(v.where, "the agent's key and the code travel in the clear: give an address with https")
@@ -73,12 +73,12 @@ func (l *loader) inlineOrFile(v value, prefix string) string {
 // fileText reads a text file that a setting names.
 func (l *loader) fileText(v value, name string) string {
 	name = strings.TrimSpace(name)
-	data, problem := l.read(name, v.from == fromFlag, v.in.Max)
+	data, problem := l.files.Read(name, v.from == fromFlag, v.in.Max)
 	switch {
 	case problem != "":
-		l.report(v.where, "%s %s", l.quote(name), problem)
+		l.Report(v.where, "%s %s", l.Quote(name), problem)
 	case strings.TrimSpace(string(data)) == "":
-		l.report(v.where, "%s is empty", l.quote(name))
+		l.Report(v.where, "%s is empty", l.Quote(name))
 	default:
 		return string(data)
 	}
@@ -94,14 +94,14 @@ func (l *loader) object(v value) string {
 	what := "it"
 	if !strings.HasPrefix(s, "{") {
 		name := strings.TrimPrefix(s, "@")
-		what = l.quote(name)
+		what = l.Quote(name)
 		if s = strings.TrimSpace(l.fileText(v, name)); s == "" {
 			return ""
 		}
 	}
 	var any map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(s), &any); err != nil {
-		l.report(v.where, "%s is no JSON object: %s", what, l.scrub(jsonCause(s, err)))
+		l.Report(v.where, "%s is no JSON object: %s", what, l.Scrub(jsonCause(s, err)))
 		return ""
 	}
 	return s
@@ -115,9 +115,9 @@ func (l *loader) filters(v value) map[string]string {
 		name, expression = strings.TrimSpace(name), strings.TrimSpace(expression)
 		switch _, twice := filters[name]; {
 		case !ok || !wordPattern.MatchString(name) || expression == "":
-			l.report(v.where, "%s is not allowed: give one NAME: JQ per line, such as text: select(.type==\"text\") | .text", l.quote(line))
+			l.Report(v.where, "%s is not allowed: give one NAME: JQ per line, such as text: select(.type==\"text\") | .text", l.Quote(line))
 		case twice:
-			l.report(v.where, "%s is there twice", l.quote(name))
+			l.Report(v.where, "%s is there twice", l.Quote(name))
 		default:
 			filters[name] = expression
 		}

@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -19,7 +19,7 @@ import (
 // prompt is the task as text.
 func (l *loader) prompt(v value) string {
 	if strings.TrimSpace(v.text) == "" {
-		l.report(v.where, "is blank: say what is to be done")
+		l.Report(v.where, "is blank: say what is to be done")
 		return ""
 	}
 	return v.text
@@ -28,12 +28,12 @@ func (l *loader) prompt(v value) string {
 // promptFile reads the task from a file.
 func (l *loader) promptFile(v value) (path, prompt string) {
 	path = strings.TrimSpace(v.text)
-	data, problem := l.read(path, v.from == fromFlag, maxPrompt)
+	data, problem := l.files.Read(path, v.from == fromFlag, maxPrompt)
 	switch {
 	case problem != "":
-		l.report(v.where, "%s %s", l.quote(path), problem)
+		l.Report(v.where, "%s %s", l.Quote(path), problem)
 	case strings.TrimSpace(string(data)) == "":
-		l.report(v.where, "%s is empty: say what is to be done", l.quote(path))
+		l.Report(v.where, "%s is empty: say what is to be done", l.Quote(path))
 	default:
 		return path, string(data)
 	}
@@ -43,17 +43,17 @@ func (l *loader) promptFile(v value) (path, prompt string) {
 // directory is a folder of the workspace.
 func (l *loader) directory(v value) string {
 	text := strings.TrimSpace(v.text)
-	name, ok := l.local(text)
+	name, ok := l.files.Local(text)
 	if !ok {
 		l.refuse(v, "it is outside the workspace: give a folder relative to it")
 		return ""
 	}
-	switch st, err := l.root.Stat(name); {
+	switch st, err := l.files.Root.Stat(name); {
 	case err != nil:
-		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
+		l.Report(v.where, "%s cannot be used: %s", l.Quote(text), textfile.Cause(err))
 		return ""
 	case !st.IsDir():
-		l.report(v.where, "%s is not a folder", l.quote(text))
+		l.Report(v.where, "%s is not a folder", l.Quote(text))
 		return ""
 	}
 	return strings.ReplaceAll(name, "\\", "/")
@@ -131,12 +131,12 @@ func firstControl(s string) string {
 // taskDir is a folder that need not exist yet.
 func (l *loader) taskDir(v value) string {
 	text := strings.TrimSpace(v.text)
-	name, inside := l.local(text)
+	name, inside := l.files.Local(text)
 	var st os.FileInfo
 	var err error
 	switch {
 	case inside:
-		st, err = l.root.Stat(name)
+		st, err = l.files.Root.Stat(name)
 		if l.o.Local {
 			st, err = os.Stat(filepath.Join(l.o.Dir, name)) // it may lead anywhere
 		}
@@ -153,10 +153,10 @@ func (l *loader) taskDir(v value) string {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
+		l.Report(v.where, "%s cannot be used: %s", l.Quote(text), textfile.Cause(err))
 		return ""
 	case !st.IsDir():
-		l.report(v.where, "%s is not a folder", l.quote(text))
+		l.Report(v.where, "%s is not a folder", l.Quote(text))
 		return ""
 	}
 	return filepath.ToSlash(name)
@@ -173,5 +173,5 @@ func (l *loader) restarts(v value) {
 
 // refused says that a value was given and already reported.
 func (l *loader) refused(v value) bool {
-	return v.where != "" && slices.ContainsFunc(l.list, func(p Problem) bool { return p.Where == v.where })
+	return v.where != "" && l.Reported(v.where)
 }

@@ -47,11 +47,11 @@ func (l *loader) guardrails(v value) []Guardrail {
 		}
 	}
 	if node.Kind != yaml.SequenceNode {
-		l.report(at(node.Line), "a list is expected: begin each guardrail with `- command: …`")
+		l.Report(at(node.Line), "a list is expected: begin each guardrail with `- command: …`")
 		return nil
 	}
 	if len(node.Content) > maxGuardrails {
-		l.report(v.where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
+		l.Report(v.where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
 		return nil
 	}
 	var list []Guardrail
@@ -89,7 +89,7 @@ func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 		switch line = strings.TrimSpace(line); {
 		case line == "" || line[0] == '#':
 		case strayKey.MatchString(line):
-			l.report(at(n), "%s looks like YAML without a list: begin each guardrail with `- command: …`", l.quote(line))
+			l.Report(at(n), "%s looks like YAML without a list: begin each guardrail with `- command: …`", l.Quote(line))
 			return nil
 		default:
 			if g := defaultGuardrail(); l.command(line, at(n), &g) {
@@ -98,7 +98,7 @@ func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 		}
 	}
 	if len(list) > maxGuardrails {
-		l.report(v.where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
+		l.Report(v.where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
 		return nil
 	}
 	return list
@@ -113,7 +113,7 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
 		return g, l.command(n.Value, at(n.Line), &g)
 	case n.Kind != yaml.MappingNode:
-		l.report(at(n.Line), "a guardrail is a command, or `command:` with its options")
+		l.Report(at(n.Line), "a guardrail is a command, or `command:` with its options")
 		return g, false
 	}
 	ok, seen := true, map[string]bool{}
@@ -121,20 +121,20 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 		key, val := n.Content[i], resolve(n.Content[i+1])
 		where := at(key.Line)
 		if seen[key.Value] {
-			l.report(where, "%s is given twice in one guardrail", l.quote(key.Value))
+			l.Report(where, "%s is given twice in one guardrail", l.Quote(key.Value))
 			ok = false
 			continue
 		}
 		seen[key.Value] = true
 		if val.Kind != yaml.ScalarNode {
-			l.report(where, "%s of a guardrail must be one value", l.quote(key.Value))
+			l.Report(where, "%s of a guardrail must be one value", l.Quote(key.Value))
 			ok = false
 			continue
 		}
 		ok = l.guardrailKey(key.Value, val, where, &g) && ok
 	}
 	if !seen["command"] {
-		l.report(at(n.Line), "the guardrail has no command")
+		l.Report(at(n.Line), "the guardrail has no command")
 		ok = false
 	}
 	return g, ok
@@ -158,13 +158,13 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 			g.FailAction = a
 			return true
 		}
-		l.report(where, "failAction %s is not allowed: give APPEND, PREPEND or REPLACE", l.quote(val.Value))
+		l.Report(where, "failAction %s is not allowed: give APPEND, PREPEND or REPLACE", l.Quote(val.Value))
 	case key == "hint" && !empty:
 		if len(val.Value) <= maxHint && !strings.ContainsRune(val.Value, 0) {
 			g.Hint = strings.TrimSpace(val.Value)
 			return true
 		}
-		l.report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
+		l.Report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
 	case key == "timeout" && !empty:
 		d, want := span(strings.TrimSpace(val.Value), guardrailTimeout())
 		if want == "" {
@@ -174,25 +174,25 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 			}
 			return true
 		}
-		l.report(where, "timeout %s is not allowed: %s", l.quote(val.Value), want)
+		l.Report(where, "timeout %s is not allowed: %s", l.Quote(val.Value), want)
 	case key == "when" && !empty:
 		switch w := When(strings.ToLower(strings.TrimSpace(val.Value))); w {
 		case Always, OnChanges:
 			g.When = w
 			return true
 		}
-		l.report(where, "when %s is not allowed: give always or changes", l.quote(val.Value))
+		l.Report(where, "when %s is not allowed: give always or changes", l.Quote(val.Value))
 	case key == "parallel" && !empty:
 		switch strings.ToLower(strings.TrimSpace(val.Value)) {
 		case "true", "false":
 			g.Parallel = strings.EqualFold(strings.TrimSpace(val.Value), "true")
 			return true
 		}
-		l.report(where, "parallel %s is not allowed: give true or false", l.quote(val.Value))
+		l.Report(where, "parallel %s is not allowed: give true or false", l.Quote(val.Value))
 	case slices.Contains(guardrailKeys(), key):
 		return true
 	default:
-		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.nameMeant(key, guardrailKeys()))
+		l.Report(where, "unknown key %s in a guardrail%s", l.Quote(key), l.NameMeant(key, guardrailKeys()))
 	}
 	return false
 }
@@ -211,11 +211,11 @@ func (l *loader) command(text, where string, g *Guardrail) bool {
 	g.Command = strings.TrimSpace(text)
 	switch bad := firstControl(strings.NewReplacer("\n", "", "\t", "", "\r", "").Replace(g.Command)); {
 	case g.Command == "":
-		l.report(where, "the guardrail has no command")
+		l.Report(where, "the guardrail has no command")
 	case len(g.Command) > maxCommand:
-		l.report(where, "the command has %d bytes: at most %d", len(g.Command), maxCommand)
+		l.Report(where, "the command has %d bytes: at most %d", len(g.Command), maxCommand)
 	case bad != "":
-		l.report(where, "command %s is not allowed: it holds %s", l.quote(g.Command), bad)
+		l.Report(where, "command %s is not allowed: it holds %s", l.Quote(g.Command), bad)
 	default:
 		return true
 	}

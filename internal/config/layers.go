@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/config/problem"
 )
 
 // fileKind is the format of a configuration file.
@@ -66,7 +67,7 @@ func (l *loader) values() map[string]value {
 	dialect := slices.Concat(l.readFiles(settingsFile), l.readFiles(shellFile))
 	for _, f := range dialect {
 		if v, ok := f.values["mode"]; ok {
-			l.report(v.where, "it cannot be set here: give it as an input, or in %s", DefaultFile)
+			l.Report(v.where, "it cannot be set here: give it as an input, or in %s", DefaultFile)
 			delete(f.values, "mode")
 		}
 	}
@@ -129,29 +130,29 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	l.c.Agent.CommandFromFile = values["agent-command"].from == fromFile
 	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
-		l.report(v.where, "a file can only make it stricter than %s; %s", meant, cure)
+		l.Report(v.where, "a file can only make it stricter than %s; %s", meant, cure)
 	}
 	for name, loose := range map[string]string{"skip-review": "true", "review-cap-policy": "accept"} {
 		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.text), loose) {
-			l.report(v.where, "a file cannot loosen the reviews of a sandboxed agent; %s", cure)
+			l.Report(v.where, "a file cannot loosen the reviews of a sandboxed agent; %s", cure)
 		}
 	}
 	if v := values["task-dir"]; v.from == fromFile && l.o.Local {
-		name, inside := l.local(strings.TrimSpace(v.text))
-		if _, err := l.root.Stat(name); !inside || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l.report(v.where, "a file cannot open a folder outside of the workspace for a sandboxed agent; %s", cure)
+		name, inside := l.files.Local(strings.TrimSpace(v.text))
+		if _, err := l.files.Root.Stat(name); !inside || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.Report(v.where, "a file cannot open a folder outside of the workspace for a sandboxed agent; %s", cure)
 		}
 	}
 	// Who may ask for a run, where it goes, whether anybody looks at it, and what
 	// holds the agent: where its key is sent, what it reaches, what it may change.
 	for _, r := range l.rows {
 		if v, ok := values[r.Name]; ok && r.Guarded && v.from == fromFile {
-			l.report(v.where, "a file cannot set it for a sandboxed agent; %s", cure)
+			l.Report(v.where, "a file cannot set it for a sandboxed agent; %s", cure)
 		}
 		if v, ok := values[r.Name]; ok && r.Name == "min-free-disk" && v.from == fromFile {
 			size, wrong := bytesOf(strings.TrimSpace(v.text), r.Input)
 			if usual, _ := bytesOf(r.Default, r.Input); wrong == "" && size < usual {
-				l.report(v.where, "a file can only make it more than %s for a sandboxed agent, which may have written the file", r.Default)
+				l.Report(v.where, "a file can only make it more than %s for a sandboxed agent, which may have written the file", r.Default)
 			}
 		}
 	}
@@ -171,7 +172,7 @@ func (l *loader) readFiles(kind fileKind) []content {
 	var read []content
 	for _, f := range files {
 		if values, ok := l.readFile(f); ok {
-			read = append(read, content{filepath.ToSlash(visible(l.scrub(f.name))), values})
+			read = append(read, content{filepath.ToSlash(problem.Visible(l.Scrub(f.name))), values})
 		}
 	}
 	return read
@@ -206,27 +207,27 @@ func (l *loader) namedFile() (file, bool) {
 
 // readFile reads a configuration file. It is false when there is none.
 func (l *loader) readFile(f file) (map[string]value, bool) {
-	if !f.named && l.missing(f.name, f.kind == shellFile) {
+	if !f.named && l.files.Missing(f.name, f.kind == shellFile) {
 		const other = ".github/ralph.yaml"
 		_, replaced := l.o.Instead[DefaultFile]
-		if _, err := l.root.Stat(other); err == nil && f.name == DefaultFile && !replaced {
-			l.report(other, "is not read: call it %s", DefaultFile)
+		if _, err := l.files.Root.Stat(other); err == nil && f.name == DefaultFile && !replaced {
+			l.Report(other, "is not read: call it %s", DefaultFile)
 		}
 		return nil, false
 	}
-	data, problem := l.read(f.name, f.typed, maxFile)
-	if problem != "" {
-		l.report(f.where, "%s %s", l.quote(f.name), problem)
+	data, wrong := l.files.Read(f.name, f.typed, maxFile)
+	if wrong != "" {
+		l.Report(f.where, "%s %s", l.Quote(f.name), wrong)
 		return nil, false
 	}
 	var values map[string]value
 	switch f.kind {
 	case yamlFile:
-		values = l.parseFile(visible(f.name), data)
+		values = l.parseFile(problem.Visible(f.name), data)
 	case settingsFile:
-		values = l.parseSettings(visible(f.name), data)
+		values = l.parseSettings(problem.Visible(f.name), data)
 	case shellFile:
-		values, l.variables = l.parseShell(visible(f.name), data)
+		values, l.variables = l.parseShell(problem.Visible(f.name), data)
 	}
 	for name, v := range values {
 		v.from, v.kind = fromFile, f.kind
@@ -324,13 +325,13 @@ func (l *loader) typed(texts map[string]string, from layer, prefix string, names
 		case i < 0 && from == fromInput && (name == "args" || name == "entrypoint"):
 			continue // the runner's own inputs of container actions
 		case i < 0:
-			l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
+			l.Report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
 			continue
 		case l.rows[i].NoAction && from == fromInput:
-			l.report(prefix+name, "it is a key of %[1]s and no input of the action: write it there, as %[2]s: …", l.yamlFile(), l.rows[i].Name)
+			l.Report(prefix+name, "it is a key of %[1]s and no input of the action: write it there, as %[2]s: …", l.yamlFile(), l.rows[i].Name)
 			continue
 		case !slices.Contains(names(l.rows[i].Input), name):
-			l.report(prefix+name, "as an input it is called %s", l.rows[i].Name)
+			l.Report(prefix+name, "as an input it is called %s", l.rows[i].Name)
 			continue
 		}
 		in := l.rows[i].Input
@@ -339,7 +340,7 @@ func (l *loader) typed(texts map[string]string, from layer, prefix string, names
 			continue
 		}
 		if other, twice := values[in.Name]; twice {
-			l.report(prefix+name, "it means the same as %s, which is given, too: give only one of them", other.called())
+			l.Report(prefix+name, "it means the same as %s, which is given, too: give only one of them", other.called())
 			continue
 		}
 		values[in.Name] = value{from: from, where: prefix + name, key: name, text: texts[name]}
@@ -350,7 +351,7 @@ func (l *loader) typed(texts map[string]string, from layer, prefix string, names
 // yamlFile is the file that holds the keys of the action.
 func (l *loader) yamlFile() string {
 	if f, ok := l.namedFile(); ok && f.kind == yamlFile {
-		return visible(l.scrub(f.name))
+		return problem.Visible(l.Scrub(f.name))
 	}
 	return DefaultFile
 }

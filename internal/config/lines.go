@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"strings"
+
+	"github.com/org/ralph-action/internal/config/problem"
 )
 
 // ErrorLines splits an error into the lines that are shown, one per problem; nil if err
@@ -11,7 +13,7 @@ func ErrorLines(err error) []string {
 	if err == nil {
 		return nil
 	}
-	var problems *Problems
+	var problems *problem.Problems
 	if errors.As(err, &problems) {
 		out := make([]string, len(problems.List))
 		for i, p := range problems.List {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/shlex"
 
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -73,7 +74,7 @@ func (l *loader) tasks(v value) [][]string {
 	for _, entry := range l.atMost(v, l.entries(v)) {
 		words, err := shlex.Split(entry)
 		if err != nil || len(words) == 0 || words[0] == "" {
-			l.report(v.where, "task %s cannot be split as a shell would: give words such as commit, push or add -A", l.quote(entry))
+			l.Report(v.where, "task %s cannot be split as a shell would: give words such as commit, push or add -A", l.Quote(entry))
 			continue
 		}
 		tasks = append(tasks, words)
@@ -83,7 +84,7 @@ func (l *loader) tasks(v value) [][]string {
 
 func (l *loader) atMost(v value, list []string) []string {
 	if v.in.Max > 0 && int64(len(list)) > v.in.Max {
-		l.report(v.where, "%d entries are too many: at most %d", len(list), v.in.Max)
+		l.Report(v.where, "%d entries are too many: at most %d", len(list), v.in.Max)
 		return nil
 	}
 	return list
@@ -95,9 +96,9 @@ func (l *loader) labels(v value) []string {
 	for _, n := range names {
 		switch bad := firstControl(n); {
 		case bad != "":
-			l.report(v.where, "label %s is not allowed: it holds %s", l.quote(n), bad)
+			l.Report(v.where, "label %s is not allowed: it holds %s", l.Quote(n), bad)
 		case utf8.RuneCountInString(n) > 50:
-			l.report(v.where, "label %s is not allowed: give at most 50 characters", l.quote(n))
+			l.Report(v.where, "label %s is not allowed: give at most 50 characters", l.Quote(n))
 		}
 	}
 	return names
@@ -114,15 +115,15 @@ func (l *loader) envNames(v value) []string {
 		switch {
 		case strings.Contains(n, "="):
 			name, _, _ := strings.Cut(n, "=")
-			l.report(v.where, "give names without values: %s instead of %s=…", l.quote(name), visible(name))
+			l.Report(v.where, "give names without values: %s instead of %s=…", l.Quote(name), problem.Visible(name))
 		case !envName.MatchString(n):
-			l.report(v.where, "%s is no name of a variable: give letters, digits and underscores", l.quote(n))
+			l.Report(v.where, "%s is no name of a variable: give letters, digits and underscores", l.Quote(n))
 		case upper == "GITHUB_TOKEN" || upper == "GH_TOKEN" || strings.HasPrefix(upper, "ACTIONS_") || strings.HasPrefix(upper, "INPUT_"):
-			l.report(v.where, "%s is not allowed: the agent never sees the tokens of the workflow", l.quote(n))
+			l.Report(v.where, "%s is not allowed: the agent never sees the tokens of the workflow", l.Quote(n))
 		case l.holdsToken(l.o.Environment[n]):
-			l.report(v.where, "%s is not allowed: it holds a token of the forge", l.quote(n))
+			l.Report(v.where, "%s is not allowed: it holds a token of the forge", l.Quote(n))
 		case upper == "HOME" || upper == "TMPDIR":
-			l.report(v.where, "%s is not allowed: the agent has its own", l.quote(n))
+			l.Report(v.where, "%s is not allowed: the agent has its own", l.Quote(n))
 		}
 	}
 	return slices.Sorted(slices.Values(names))

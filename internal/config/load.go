@@ -2,9 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -12,7 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/org/ralph-action/internal/lib/nearest"
+	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -68,7 +66,7 @@ type LoadOptions struct {
 	Warnings []string
 }
 
-// Load reads and validates everything. Its error is a [*Problems] that lists
+// Load reads and validates everything. Its error is a [*problem.Problems] that lists
 // all that is wrong; the Config beside it then holds what could be read, with
 // zero values where something could not.
 //
@@ -78,16 +76,16 @@ type LoadOptions struct {
 // (mode run), or Home/config (plan, build and prompt). The input or flag config
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
-	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
+	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), List: problem.NewList(parts(append(forgeTokens(o), o.Inputs["api-key"])))}
 	l.c.Sources, l.c.Warnings = map[string]string{}, slices.Clone(o.Warnings)
 	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
-		l.report("workspace", "%s cannot be opened: %s", l.quote(o.Dir), cause(err))
-		return l.c, l.problems()
+		l.Report("workspace", "%s cannot be opened: %s", l.Quote(o.Dir), textfile.Cause(err))
+		return l.c, l.Err()
 	}
 	defer root.Close()
-	l.root = root
+	l.files = textfile.Workspace{Dir: o.Dir, Root: root, Instead: o.Instead, Seen: o.Seen}
 
 	values := l.values()
 	l.inferAgent(values)
@@ -110,7 +108,7 @@ func Load(o LoadOptions) (Config, error) {
 			l.c.shown = append(l.c.shown, show(v))
 		}
 	}
-	return l.c, l.problems()
+	return l.c, l.Err()
 }
 
 // pointless reports whether an input means nothing for this run, so that nobody wants
@@ -178,48 +176,16 @@ func (v value) source() string {
 
 // loader collects values and problems while a Config is being read.
 type loader struct {
-	o       LoadOptions
-	rows    []row
-	root    *os.Root
-	secrets []string // no message shows them
-	tokens  []string // those of the forge
-	c       Config
-	mode    string // one of modes, also when the input is wrong
+	*problem.List
+	o      LoadOptions
+	rows   []row
+	files  textfile.Workspace
+	tokens []string // those of the forge
+	c      Config
+	mode   string // one of modes, also when the input is wrong
 	// variables are those of the shell-style file.
 	variables map[string]string
 	restarted int // max-restarts
-	list      []Problem
-	more      int // problems beyond maxProblems
-}
-
-// report notes a problem. Foreign values among args must have gone through
-// quote; secrets are taken out of the rest here.
-func (l *loader) report(where, format string, args ...any) {
-	if len(l.list) == maxProblems {
-		l.more++
-		return
-	}
-	l.list = append(l.list, Problem{
-		Where: visible(l.scrub(where)),
-		Text:  l.scrub(fmt.Sprintf(format, args...)),
-	})
-}
-
-func (l *loader) problems() error {
-	if len(l.list) == 0 {
-		return nil
-	}
-	return &Problems{List: l.list, More: l.more}
-}
-
-// quote shows a foreign value: without secrets, escaped, cut.
-func (l *loader) quote(s string) string { return quote(l.scrub(s)) }
-
-func (l *loader) scrub(s string) string {
-	for _, token := range l.secrets {
-		s = strings.ReplaceAll(s, token, "***")
-	}
-	return s
 }
 
 // forgeTokens are the tokens that no agent may see.
@@ -264,58 +230,5 @@ func (l *loader) suggest(name string, fits func(Input) bool) string {
 			names = append(append(names, r.Name), r.Aliases...)
 		}
 	}
-	return l.nameMeant(name, names)
-}
-
-func (l *loader) didYouMean(name string, candidates []string) string {
-	if len(l.list) == maxProblems {
-		return "" // nobody will read it, and it is the dear part of a problem
-	}
-	if near := nearest.Of(name, candidates); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
-
-// nameMeant is didYouMean for the names of inputs and keys, of which a name may be
-// one of the words. Where none is near, it says which there are.
-func (l *loader) nameMeant(name string, candidates []string) string {
-	const most = 8 // names in a hint
-	named := nearest.WithWord(name, candidates)
-	near := nearest.Of(name, candidates)
-	switch {
-	case len(l.list) == maxProblems:
-		return ""
-	case near != "" && (len(named) == 0 || nearest.Distance(nearest.Kebab(name), nearest.Kebab(near)) <= 1):
-		return "; did you mean " + near + "?"
-	case len(named) > 0 && len(named) <= most:
-		return "; did you mean " + orList(named) + "?"
-	case len(candidates) <= most:
-		return "; give " + orList(candidates)
-	}
-	return "; docs/configuration.md lists all"
-}
-
-// orList is names as a sentence has them: a, b or c.
-func orList(names []string) string {
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// cause is the reason in a file error without the path, which the message
-// names itself.
-func cause(err error) string {
-	switch pathErr := (*fs.PathError)(nil); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "it does not exist"
-	case errors.Is(err, fs.ErrPermission):
-		return "permission denied"
-	case errors.As(err, &pathErr):
-		return pathErr.Err.Error()
-	default:
-		return err.Error()
-	}
+	return l.NameMeant(name, names)
 }

@@ -28,7 +28,7 @@ func (l *loader) pathspecs(v value) []string {
 	}
 	for _, p := range list {
 		if bad := firstControl(p); bad != "" {
-			l.report(v.where, "pathspec %s is not allowed: it holds %s", l.quote(p), bad)
+			l.Report(v.where, "pathspec %s is not allowed: it holds %s", l.Quote(p), bad)
 		}
 	}
 	return list
@@ -76,7 +76,7 @@ func (l *loader) logins(v value) []string {
 	for i, n := range list {
 		list[i] = strings.TrimPrefix(n, "@")
 		if !loginPattern.MatchString(list[i]) {
-			l.report(v.where, "%s is no name of an account: give logins, separated by commas", l.quote(n))
+			l.Report(v.where, "%s is no name of an account: give logins, separated by commas", l.Quote(n))
 		}
 	}
 	return list
@@ -93,7 +93,7 @@ func (l *loader) teams(v value) []string {
 			slug = after
 		}
 		if !teamPattern.MatchString(slug) {
-			l.report(v.where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.quote(n))
+			l.Report(v.where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.Quote(n))
 		}
 		list[i] = slug
 	}
@@ -126,11 +126,11 @@ func (l *loader) patterns(v value) []string {
 	for _, p := range list {
 		switch bad := firstControl(p); {
 		case bad != "":
-			l.report(v.where, "pattern %s is not allowed: it holds %s", l.quote(p), bad)
+			l.Report(v.where, "pattern %s is not allowed: it holds %s", l.Quote(p), bad)
 		case strings.Trim(p, "!/ ") == "":
-			l.report(v.where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.quote(p))
+			l.Report(v.where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.Quote(p))
 		case len(p) > 1000:
-			l.report(v.where, "pattern %s… is too long: at most 1000 bytes", l.quote(p[:60]))
+			l.Report(v.where, "pattern %s… is too long: at most 1000 bytes", l.Quote(p[:60]))
 		}
 	}
 	return list

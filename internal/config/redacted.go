@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/org/ralph-action/internal/config/problem"
 )
 
 // setting is one value for Redacted: already cut, escaped and without secrets,
@@ -15,11 +17,11 @@ func show(v value) setting {
 	case Secret:
 		text = "***"
 	case Choice, Count, Dollars, Duration, Size, Bool:
-		text = visible(text)
+		text = problem.Visible(text)
 	default:
-		text = quote(text)
+		text = problem.Quote(text)
 	}
-	return setting{v.in.Name, text, visible(v.source())}
+	return setting{v.in.Name, text, problem.Visible(v.source())}
 }
 
 // defaultSource is where a value comes from that was not given.

@@ -14,7 +14,7 @@ import (
 
 // refuse notes that v's value is wrong; format says what would be right.
 func (l *loader) refuse(v value, format string, args ...any) {
-	l.report(v.where, "%s is not allowed: %s", l.quote(strings.TrimSpace(v.text)), fmt.Sprintf(format, args...))
+	l.Report(v.where, "%s is not allowed: %s", l.Quote(strings.TrimSpace(v.text)), fmt.Sprintf(format, args...))
 }
 
 // tooLong checks what holds for every text: its length, and that it is text.
@@ -31,11 +31,11 @@ func (l *loader) tooLong(v value) bool {
 		return false // it has a check of its own
 	}
 	if int64(size) > limit {
-		l.report(v.where, "%d %s are too many: at most %d", size, unit, limit)
+		l.Report(v.where, "%d %s are too many: at most %d", size, unit, limit)
 		return true
 	}
 	if !utf8.ValidString(v.text) || strings.ContainsRune(v.text, 0) {
-		l.report(v.where, "is binary: give UTF-8 text without NUL bytes")
+		l.Report(v.where, "is binary: give UTF-8 text without NUL bytes")
 		return true
 	}
 	return false
@@ -77,7 +77,7 @@ func (l *loader) choice(v value) string {
 		return ""
 	}
 	last := len(v.in.Enum) - 1
-	l.refuse(v, "give %s or %s%s", strings.Join(v.in.Enum[:last], ", "), v.in.Enum[last], l.didYouMean(s, v.in.Enum))
+	l.refuse(v, "give %s or %s%s", strings.Join(v.in.Enum[:last], ", "), v.in.Enum[last], l.DidYouMean(s, v.in.Enum))
 	return ""
 }
 
@@ -177,12 +177,12 @@ func (l *loader) secret(v value) secret.String {
 	s := strings.TrimSpace(v.text)
 	for _, r := range s {
 		if r <= ' ' || r > '~' {
-			l.report(v.where, "the token holds white space or characters no token has: was it pasted with something else?")
+			l.Report(v.where, "the token holds white space or characters no token has: was it pasted with something else?")
 			return secret.String{}
 		}
 	}
 	if len(s) > 4096 {
-		l.report(v.where, "%d bytes are too long for a token: at most 4096", len(s))
+		l.Report(v.where, "%d bytes are too long for a token: at most 4096", len(s))
 		return secret.String{}
 	}
 	return secret.New(s)

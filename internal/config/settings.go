@@ -8,6 +8,7 @@ import (
 	"github.com/google/shlex"
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/nearest"
 )
 
@@ -45,14 +46,14 @@ func SettingsKey(input string) string {
 func (l *loader) parseSettings(name string, data []byte) map[string]value {
 	s := &settings{loader: l, name: name, values: map[string]value{}}
 	root, bad := readJSON(data, func(key *yaml.Node, first int) {
-		l.report(s.at(key.Line), "%s is given twice: first in line %d", l.quote(key.Value), first)
+		l.Report(s.at(key.Line), "%s is given twice: first in line %d", l.Quote(key.Value), first)
 	})
 	switch {
 	case bad != nil:
-		l.report(fmt.Sprintf("%s:%d:%d", name, bad.line, bad.column), "not valid JSON: %s", bad.why)
+		l.Report(fmt.Sprintf("%s:%d:%d", name, bad.line, bad.column), "not valid JSON: %s", bad.why)
 		return nil
 	case root.Kind != yaml.MappingNode:
-		l.report(s.at(root.Line), "an object with settings is expected, not %s", s.shape(root))
+		l.Report(s.at(root.Line), "an object with settings is expected, not %s", s.shape(root))
 		return nil
 	}
 	s.object("", root)
@@ -85,7 +86,7 @@ func (s *settings) object(prefix string, n *yaml.Node) {
 			s.object(name+".", val)
 		case s.group(name) && val.Tag == "!!null":
 		case s.group(name):
-			s.report(s.at(key.Line)+": "+name, "an object is expected, not %s", s.shape(val))
+			s.Report(s.at(key.Line)+": "+name, "an object is expected, not %s", s.shape(val))
 		default:
 			s.take(name, key.Line, val)
 		}
@@ -103,21 +104,21 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 		return SettingsKey(r.Name) == name || slices.ContainsFunc(r.Aliases, func(a string) bool { return SettingsKey(a) == name })
 	})
 	if i < 0 {
-		s.report(s.at(line), "unknown key %s%s", s.quote(name), s.nearKey(name))
+		s.Report(s.at(line), "unknown key %s%s", s.Quote(name), s.nearKey(name))
 		return
 	}
 	in := s.rows[i].Input
 	where := s.at(line) + ": " + name
 	switch {
 	case in.Kind == Secret:
-		s.report(where, "a token does not belong into a file: give it as an input, from a secret")
+		s.Report(where, "a token does not belong into a file: give it as an input, from a secret")
 	case in.NoFile:
-		s.report(where, "it cannot be set in the file: give it as an input or a flag")
+		s.Report(where, "it cannot be set in the file: give it as an input or a flag")
 	case n.Tag == "!!null":
 	case !s.fits(in, n):
-		s.report(where, "%s is expected, not %s", wanted(in), s.shape(n))
+		s.Report(where, "%s is expected, not %s", wanted(in), s.shape(n))
 	case strings.HasSuffix(in.Name, "-command") && strings.TrimSpace(n.Value) == "":
-		s.report(where, "it is empty: name the program, or leave the key out")
+		s.Report(where, "it is empty: name the program, or leave the key out")
 	default:
 		v := value{from: fromFile, where: where, path: s.name, key: name, infer: in.Name == "agent-command"}
 		if n.Kind == yaml.SequenceNode {
@@ -125,7 +126,7 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 		}
 		if s.setting(in, n, &v) {
 			if other, twice := s.values[in.Name]; twice {
-				s.report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
+				s.Report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
 				return
 			}
 			v.line = 0 // the line ends of a JSON string are not the file's
@@ -154,7 +155,7 @@ func (s *settings) nearKey(name string) string {
 	if nested && nearest.Of(name, names) == "" && len(beside) > 0 {
 		names = beside
 	}
-	return s.nameMeant(name, names)
+	return s.NameMeant(name, names)
 }
 
 // fits says that a value has the type of the input.
@@ -210,9 +211,9 @@ func (s *settings) shape(n *yaml.Node) string {
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case n.Tag == "!!str":
-		return s.quote(n.Value)
+		return s.Quote(n.Value)
 	}
-	return visible(n.Value[:min(len(n.Value), 40)])
+	return problem.Visible(n.Value[:min(len(n.Value), 40)])
 }
 
 // entries are those entries of a list that have the right type. Words are
@@ -228,11 +229,11 @@ func (s *settings) entries(in Input, n *yaml.Node) *yaml.Node {
 				list.Content = append(list.Content, entry)
 			}
 		case entry.Tag != "!!str":
-			s.report(where, "each entry must be a string, not %s", s.shape(entry))
+			s.Report(where, "each entry must be a string, not %s", s.shape(entry))
 		case in.Kind == Words:
 			words, err := shlex.Split(entry.Value)
 			if err != nil {
-				s.report(where, "%s cannot be split as a shell would: a quote is not closed, or it ends with a backslash", s.quote(entry.Value))
+				s.Report(where, "%s cannot be split as a shell would: a quote is not closed, or it ends with a backslash", s.Quote(entry.Value))
 			}
 			for _, w := range words {
 				list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: w, Line: entry.Line})
@@ -248,7 +249,7 @@ func (s *settings) entries(in Input, n *yaml.Node) *yaml.Node {
 // all guardrails are.
 func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
 	if n.Kind != yaml.MappingNode {
-		s.report(where, "an object is expected, not %s", s.shape(n))
+		s.Report(where, "an object is expected, not %s", s.shape(n))
 		return false
 	}
 	ok := true
@@ -261,7 +262,7 @@ func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
 		if key.Value == "parallel" {
 			want = "true or false"
 		}
-		s.report(s.at(key.Line)+": guardrails", "%s must be %s, not %s", key.Value, want, s.shape(val))
+		s.Report(s.at(key.Line)+": guardrails", "%s must be %s, not %s", key.Value, want, s.shape(val))
 		ok = false
 	}
 	return ok

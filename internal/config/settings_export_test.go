@@ -4,19 +4,21 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/config/problem"
 )
 
 // Settings are the values of a settings file by input, lists joined by |.
 func Settings(name, text string) (map[string]string, error) {
-	l := &loader{rows: table()}
-	return texts(l.parseSettings(name, []byte(text))), l.problems()
+	l := &loader{List: problem.NewList(nil), rows: table()}
+	return texts(l.parseSettings(name, []byte(text))), l.Err()
 }
 
 // Shell are the values of a shell-style file by input, and its variables.
 func Shell(name, text string) (values, variables map[string]string, err error) {
-	l := &loader{rows: table()}
+	l := &loader{List: problem.NewList(nil), rows: table()}
 	given, variables := l.parseShell(name, []byte(text))
-	return texts(given), variables, l.problems()
+	return texts(given), variables, l.Err()
 }
 
 // JSON reads a text as a settings file is read, into what encoding/json makes
@@ -26,9 +28,9 @@ func JSON(text string) (any, error) {
 	root, bad := readJSON([]byte(text), func(*yaml.Node, int) { twice = true })
 	switch {
 	case bad != nil:
-		return nil, &Problems{List: []Problem{{Where: "JSON", Text: bad.why}}}
+		return nil, &problem.Problems{List: []problem.Problem{{Where: "JSON", Text: bad.why}}}
 	case twice:
-		return nil, &Problems{List: []Problem{{Where: "JSON", Text: "twice"}}}
+		return nil, &problem.Problems{List: []problem.Problem{{Where: "JSON", Text: "twice"}}}
 	}
 	return plainJSON(root), nil
 }

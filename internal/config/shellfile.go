@@ -54,8 +54,8 @@ func (l *loader) parseShell(name string, data []byte) (values map[string]value, 
 		vars:   map[string]string{},
 		broken: map[string]bool{},
 		assign: func(a assignment) { order = append(order, a) },
-		report: func(line int, format string, args ...any) { l.report(at(line), format, args...) },
-		quote:  l.quote,
+		report: func(line int, format string, args ...any) { l.Report(at(line), format, args...) },
+		quote:  l.Quote,
 	}
 	r.read()
 	last := map[string]int{}
@@ -77,7 +77,7 @@ func (l *loader) parseShell(name string, data []byte) (values map[string]value, 
 			v.line = a.line
 		}
 		if other, twice := values[in.Name]; twice {
-			l.report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
+			l.Report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
 			continue
 		}
 		values[in.Name] = v
@@ -93,24 +93,24 @@ func (l *loader) shellInput(key, where string) (Input, bool) {
 		name := shellKey(r.Name)
 		switch {
 		case key == name && r.Kind == Secret:
-			l.report(where, "a token does not belong into a file: give it as an input, from a secret")
+			l.Report(where, "a token does not belong into a file: give it as an input, from a secret")
 			return Input{}, false
 		case key == name && r.NoFile:
-			l.report(where, "it cannot be set in the file: give it as an input or a flag")
+			l.Report(where, "it cannot be set in the file: give it as an input or a flag")
 			return Input{}, false
 		case key == name, r.Name == "max-iterations" && key == defaultLimit:
 			return r.Input, true
 		case strings.HasPrefix(name, shellPrefix) && slices.ContainsFunc(r.Aliases, func(a string) bool { return key == shellPrefix+shout(a) }):
 			return r.Input, true
 		case strings.HasPrefix(key, shellPrefix) && r.called(nearest.Kebab(key[len(shellPrefix):])):
-			l.report(where, "it is called %s here", name)
+			l.Report(where, "it is called %s here", name)
 			return Input{}, false
 		case !r.NoFile && strings.HasPrefix(name, shellPrefix):
 			names = append(names, name)
 		}
 	}
 	if strings.HasPrefix(key, shellPrefix) {
-		l.report(where, "there is no such setting%s", l.didYouMean(key, names))
+		l.Report(where, "there is no such setting%s", l.DidYouMean(key, names))
 	}
 	return Input{}, false
 }

@@ -15,7 +15,7 @@ func (l *loader) validateSCM(values map[string]value) {
 		return
 	case len(l.c.Git.SCM.Command) == 0 || l.c.Git.SCM.Command[0] == "":
 		if !l.refused(command) {
-			l.report(tasks.where, "there is no program to run them: give scm-command, such as git")
+			l.Report(tasks.where, "there is no program to run them: give scm-command, such as git")
 		}
 		return
 	case l.c.Git.Commit != CommitEach && l.c.Git.Commit != CommitAtEnd:
@@ -24,7 +24,7 @@ func (l *loader) validateSCM(values map[string]value) {
 	ours := !commit.given() && !l.o.Local && tasks.kind == settingsFile // of the action, unless the action itself is told
 	switch {
 	case commit.given() && commit.rank == tasks.rank:
-		l.report(tasks.where, "SCM tasks commit by themselves: remove them, or give commit: agent instead of %s", commit.where)
+		l.Report(tasks.where, "SCM tasks commit by themselves: remove them, or give commit: agent instead of %s", commit.where)
 	case ours || commit.rank > tasks.rank:
 		l.warn(tasks.where, fmt.Sprintf("the SCM tasks do not run: the commits are made by ralph (commit: %s); with commit: agent they would", l.c.Git.Commit))
 		l.c.Git.SCM = SCM{}
@@ -60,7 +60,7 @@ func (l *loader) validatePublishing(values map[string]value) {
 			"signoff": !l.c.Git.Signoff, "sign-commits": !l.c.Git.SignCommits, "milestone": l.c.PullRequest.Milestone == 0, "wait-for-ci": !l.c.PullRequest.WaitForCI, "merge": !l.c.PullRequest.AutoMerge,
 		}
 		if v.from == fromFlag && !harmless[name] && !l.refused(v) {
-			l.report(v.where, "nothing is published with commit: %s; add %s", l.c.Git.Commit, l.option("commit", string(CommitEach)))
+			l.Report(v.where, "nothing is published with commit: %s; add %s", l.c.Git.Commit, l.option("commit", string(CommitEach)))
 		}
 	}
 }
@@ -75,7 +75,7 @@ func (l *loader) validateCommits(values map[string]value) {
 			l.c.Git.Commit = CommitAtEnd
 			l.c.Sources["commit"] = squash.source()
 		case !l.refused(squash):
-			l.report(squash.where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.where)
+			l.Report(squash.where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.where)
 		}
 	}
 	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && (l.mode == ModeTasks || l.mode == ModeIntegrate) {
@@ -94,7 +94,7 @@ func (l *loader) validateCommits(values map[string]value) {
 		}
 	}
 	if l.c.Git.UpdateBase == UpdateRebase {
-		l.report(values["sign-commits"].where, "the forge makes commits on top of others only: with it use update-base: merge")
+		l.Report(values["sign-commits"].where, "the forge makes commits on top of others only: with it use update-base: merge")
 	}
 }
 

@@ -1,0 +1,161 @@
+// Package problem collects what is wrong with a configuration, so that a user is told all
+// of it at once. Pure.
+package problem
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/org/ralph-action/internal/lib/nearest"
+)
+
+// Problem is one thing that is wrong with the configuration.
+type Problem struct {
+	Where string // as the user typed it: "input max-iterations", "flag --branch", ".github/ralph.yml:12: labels"
+	Text  string // the bad value, quoted and cut, and what would be right
+}
+
+func (p Problem) String() string { return p.Where + ": " + p.Text }
+
+// Problems is everything that is wrong, as an error. It never holds a secret's value,
+// and foreign text in it is quoted.
+type Problems struct {
+	List []Problem
+	More int // how many are not in List, because there are too many to read
+}
+
+// most bounds the list: a file that is no configuration at all can have one
+// problem per line.
+const most = 50
+
+func (p *Problems) Error() string {
+	if len(p.List) == 1 {
+		return p.List[0].String()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d problems with the configuration:", len(p.List)+p.More)
+	for _, one := range p.List {
+		b.WriteString("\n  " + one.String())
+	}
+	if p.More > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", p.More)
+	}
+	return b.String()
+}
+
+// List collects problems.
+type List struct {
+	secrets []string // no message shows them
+	found   Problems
+}
+
+// NewList returns an empty list. Its messages show none of the secrets, of which the longest
+// come first.
+func NewList(secrets []string) *List { return &List{secrets: secrets} }
+
+// Report notes a problem. Foreign values among args must have gone through
+// Quote; secrets are taken out of the rest here.
+func (l *List) Report(where, format string, args ...any) {
+	if l.full() {
+		l.found.More++
+		return
+	}
+	l.found.List = append(l.found.List, Problem{
+		Where: Visible(l.Scrub(where)),
+		Text:  l.Scrub(fmt.Sprintf(format, args...)),
+	})
+}
+
+func (l *List) full() bool { return len(l.found.List) == most }
+
+// Err returns a [*Problems], or nil if nothing was reported.
+func (l *List) Err() error {
+	if len(l.found.List) == 0 {
+		return nil
+	}
+	return &l.found
+}
+
+// Reported reports whether there is a problem of a place.
+func (l *List) Reported(where string) bool {
+	return slices.ContainsFunc(l.found.List, func(p Problem) bool { return p.Where == where })
+}
+
+// Quote shows a foreign value: without secrets, escaped, cut.
+func (l *List) Quote(s string) string { return Quote(l.Scrub(s)) }
+
+// Scrub takes the secrets out of a text.
+func (l *List) Scrub(s string) string {
+	for _, token := range l.secrets {
+		s = strings.ReplaceAll(s, token, "***")
+	}
+	return s
+}
+
+// DidYouMean names what was probably meant, as the end of a sentence.
+func (l *List) DidYouMean(name string, candidates []string) string {
+	if l.full() {
+		return "" // nobody will read it, and it is the dear part of a problem
+	}
+	if near := nearest.Of(name, candidates); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
+}
+
+// NameMeant is DidYouMean for the names of inputs and keys, of which a name may be
+// one of the words. Where none is near, it says which there are.
+func (l *List) NameMeant(name string, candidates []string) string {
+	const most = 8 // names in a hint
+	named := nearest.WithWord(name, candidates)
+	near := nearest.Of(name, candidates)
+	switch {
+	case l.full():
+		return ""
+	case near != "" && (len(named) == 0 || nearest.Distance(nearest.Kebab(name), nearest.Kebab(near)) <= 1):
+		return "; did you mean " + near + "?"
+	case len(named) > 0 && len(named) <= most:
+		return "; did you mean " + OrList(named) + "?"
+	case len(candidates) <= most:
+		return "; give " + OrList(candidates)
+	}
+	return "; docs/configuration.md lists all"
+}
+
+// OrList is names as a sentence has them: a, b or c.
+func OrList(names []string) string {
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// quoteLimit bounds a foreign value in a message, in runes.
+const quoteLimit = 80
+
+// Quote shows a foreign value on one line, escaped and cut.
+func Quote(s string) string {
+	runes := 0
+	for i := range s {
+		if runes == quoteLimit {
+			return strconv.Quote(s[:i]) + "…"
+		}
+		runes++
+	}
+	return strconv.Quote(s)
+}
+
+// Visible replaces what does not print, for foreign text that reads better
+// without quotes, such as a path.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
