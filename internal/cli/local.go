@@ -12,6 +12,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/opening"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
@@ -30,7 +31,7 @@ import (
 type localFlags struct {
 	kong.Plugins
 	Verbose bool `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
-	flags   config.Flags
+	flags   flagset.Flags
 }
 
 func (f localFlags) values() map[string]string { return f.flags.Values() }

@@ -8,6 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/config/file"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -27,22 +28,22 @@ func (l *loader) guardrails(v value) []Guardrail {
 	at := func(line int) string {
 		switch {
 		case v.from != fromFile:
-			return fmt.Sprintf("%s, line %d", v.where, max(line, 1))
-		case v.node != nil:
-			return fmt.Sprintf("%s:%d: %s", v.path, line, v.called())
-		case v.line > 0:
-			return fmt.Sprintf("%s:%d: %s", v.path, v.line+max(line, 1)-1, v.called())
+			return fmt.Sprintf("%s, line %d", v.Where, max(line, 1))
+		case v.Node != nil:
+			return fmt.Sprintf("%s:%d: %s", v.Path, line, v.called())
+		case v.Line > 0:
+			return fmt.Sprintf("%s:%d: %s", v.Path, v.Line+max(line, 1)-1, v.called())
 		default:
-			return v.where
+			return v.Where
 		}
 	}
-	node := v.node
+	node := v.Node
 	if node == nil {
-		if !looksLikeYAML(v.text) {
+		if !looksLikeYAML(v.Text) {
 			return l.guardrailLines(v, at)
 		}
 		var ok bool
-		if node, ok = l.parseYAML([]byte(v.text), at); !ok || node == nil {
+		if node, ok = file.ParseYAML([]byte(v.Text), at, l.List); !ok || node == nil {
 			return nil
 		}
 	}
@@ -51,12 +52,12 @@ func (l *loader) guardrails(v value) []Guardrail {
 		return nil
 	}
 	if len(node.Content) > maxGuardrails {
-		l.Report(v.where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
+		l.Report(v.Where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
 		return nil
 	}
 	var list []Guardrail
 	for _, entry := range node.Content {
-		if g, ok := l.guardrail(resolve(entry), at); ok {
+		if g, ok := l.guardrail(file.Resolve(entry), at); ok {
 			list = append(list, g)
 		}
 	}
@@ -84,7 +85,7 @@ var strayKey = lazyregexp.New(`(?i)^(command|fail-?action|hint|timeout|when|para
 func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 	var list []Guardrail
 	n := 0
-	for line := range strings.Lines(v.text) {
+	for line := range strings.Lines(v.Text) {
 		n++
 		switch line = strings.TrimSpace(line); {
 		case line == "" || line[0] == '#':
@@ -98,7 +99,7 @@ func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 		}
 	}
 	if len(list) > maxGuardrails {
-		l.Report(v.where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
+		l.Report(v.Where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
 		return nil
 	}
 	return list
@@ -118,7 +119,7 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 	}
 	ok, seen := true, map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, val := n.Content[i], resolve(n.Content[i+1])
+		key, val := n.Content[i], file.Resolve(n.Content[i+1])
 		where := at(key.Line)
 		if seen[key.Value] {
 			l.Report(where, "%s is given twice in one guardrail", l.Quote(key.Value))
@@ -138,11 +139,6 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 		ok = false
 	}
 	return g, ok
-}
-
-// guardrailKeys are the keys of an entry.
-func guardrailKeys() []string {
-	return []string{"command", "failAction", "hint", "timeout", "when", "parallel"}
 }
 
 func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
@@ -166,7 +162,7 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 		}
 		l.Report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
 	case key == "timeout" && !empty:
-		d, want := span(strings.TrimSpace(val.Value), guardrailTimeout())
+		d, want := guardrailTimeout().Duration(strings.TrimSpace(val.Value))
 		if want == "" {
 			g.Timeout = d
 			if d == 0 {
@@ -189,10 +185,10 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 			return true
 		}
 		l.Report(where, "parallel %s is not allowed: give true or false", l.Quote(val.Value))
-	case slices.Contains(guardrailKeys(), key):
+	case slices.Contains(file.GuardrailKeys(), key):
 		return true
 	default:
-		l.Report(where, "unknown key %s in a guardrail%s", l.Quote(key), l.NameMeant(key, guardrailKeys()))
+		l.Report(where, "unknown key %s in a guardrail%s", l.Quote(key), l.NameMeant(key, file.GuardrailKeys()))
 	}
 	return false
 }

@@ -7,11 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/org/ralph-action/internal/config/file"
 	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	maxFile   = 1 << 20  // of the configuration file
+	maxPrompt = 16 << 20 // of the task
 )
 
 // LoadOptions are the sources of a configuration. Where several give a value,
@@ -96,7 +100,7 @@ func Load(o LoadOptions) (Config, error) {
 		}
 		v.in = r.Input
 		l.c.Sources[r.Name] = v.source()
-		if v.node == nil && l.tooLong(v) {
+		if v.Node == nil && l.tooLong(v) {
 			continue
 		}
 		r.set(l, v)
@@ -122,7 +126,7 @@ func (l *loader) pointless(in Input) bool {
 		return l.c.Loop.Completion.Kind != ralph.CompletionDoneFile
 	case !l.o.Local:
 		return false
-	case in.Group == groupTrigger:
+	case in.Group == GroupTrigger:
 		return true
 	case in.Group == groupSandbox:
 		return l.c.Sandbox.Isolation == IsolationOff && in.Name != "isolation"
@@ -145,33 +149,23 @@ const (
 
 // value is one setting as it was given.
 type value struct {
-	in    Input
-	from  layer
-	where string // "input branch", "flag --branch", "FILE:3: branch"
-	text  string
-	node  *yaml.Node // of a list in the file; text is then only for showing
-	line  int        // of the first line of text in the file; 0: unknown
-	path  string     // of the file
-	key   string     // what the user called it; empty: in.Name
-	rank  int        // of the layer it came in, to compare
-	kind  fileKind   // of the file
-	// infer says of agent-command that it names the agent, too, above any agent
-	// of a lower layer. Of others that they are implied by another key, so that
-	// what any layer says outright wins.
-	infer bool
+	file.Value // Where may be "input branch", too; Key what the user called it; empty: in.Name
+	in         Input
+	from       layer
+	rank       int // of the layer it came in, to compare
 }
 
 // given says that somebody gave the value.
 func (v value) given() bool { return v.from > fromDefault }
 
 // called is the name the user knows the setting by.
-func (v value) called() string { return cmp.Or(v.key, v.in.Name) }
+func (v value) called() string { return cmp.Or(v.Key, v.in.Name) }
 
 func (v value) source() string {
 	if v.from == fromDefault {
 		return defaultSource
 	}
-	return v.where
+	return v.Where
 }
 
 // loader collects values and problems while a Config is being read.
@@ -211,24 +205,4 @@ func parts(values []string) []string {
 	// The longest first, so that a part does not break up the whole.
 	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	return list
-}
-
-// blank says that a text stands for nothing given. White space counts as
-// nothing except for the task, where it is more likely a mistake.
-func blank(name, text string) bool {
-	if name == "prompt" {
-		return text == ""
-	}
-	return strings.TrimSpace(text) == ""
-}
-
-// suggest names what was probably meant, as the end of a sentence.
-func (l *loader) suggest(name string, fits func(Input) bool) string {
-	var names []string
-	for _, r := range l.rows {
-		if fits(r.Input) {
-			names = append(append(names, r.Name), r.Aliases...)
-		}
-	}
-	return l.NameMeant(name, names)
 }

@@ -19,8 +19,8 @@ func (l *loader) unlessNone(v value) string {
 // pathspecs are checked by git itself later; here only that they can be handed
 // over.
 func (l *loader) pathspecs(v value) []string {
-	if v.node == nil {
-		v.text = outsideParentheses(v.text)
+	if v.Node == nil {
+		v.Text = outsideParentheses(v.Text)
 	}
 	list := l.names(v)
 	for i, p := range list {
@@ -28,7 +28,7 @@ func (l *loader) pathspecs(v value) []string {
 	}
 	for _, p := range list {
 		if bad := firstControl(p); bad != "" {
-			l.Report(v.where, "pathspec %s is not allowed: it holds %s", l.Quote(p), bad)
+			l.Report(v.Where, "pathspec %s is not allowed: it holds %s", l.Quote(p), bad)
 		}
 	}
 	return list
@@ -57,7 +57,7 @@ var repositoryName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?
 
 // repository is owner/name.
 func (l *loader) repository(v value) string {
-	s := strings.TrimSpace(v.text)
+	s := strings.TrimSpace(v.Text)
 	_, name, _ := strings.Cut(s, "/")
 	if !repositoryName.MatchString(s) || strings.Trim(name, ".") == "" {
 		l.refuse(v, "give owner/name, such as octo-org/hello")
@@ -76,7 +76,7 @@ func (l *loader) logins(v value) []string {
 	for i, n := range list {
 		list[i] = strings.TrimPrefix(n, "@")
 		if !loginPattern.MatchString(list[i]) {
-			l.Report(v.where, "%s is no name of an account: give logins, separated by commas", l.Quote(n))
+			l.Report(v.Where, "%s is no name of an account: give logins, separated by commas", l.Quote(n))
 		}
 	}
 	return list
@@ -93,7 +93,7 @@ func (l *loader) teams(v value) []string {
 			slug = after
 		}
 		if !teamPattern.MatchString(slug) {
-			l.Report(v.where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.Quote(n))
+			l.Report(v.Where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.Quote(n))
 		}
 		list[i] = slug
 	}
@@ -103,18 +103,14 @@ func (l *loader) teams(v value) []string {
 
 // slashCommand is a word that begins a line of a comment.
 func (l *loader) slashCommand(v value) string {
-	s := l.line(v)
-	if strings.ContainsAny(s, " \t<>`") {
-		l.refuse(v, "give one word such as /ralph")
-		return ""
-	}
-	return s
+	ok := func(s string) bool { return !strings.ContainsAny(s, " \t<>`") }
+	return l.lineOf(v, ok, "give one word such as /ralph")
 }
 
 // bodyFile is the text of a file, which beats the body.
 func (l *loader) bodyFile(v value) string {
 	v.in.Max = maxBody
-	return l.fileText(v, v.text)
+	return l.fileText(v, v.Text)
 }
 
 // maxBody bounds the owner's part of the pull request's body, in bytes.
@@ -126,11 +122,11 @@ func (l *loader) patterns(v value) []string {
 	for _, p := range list {
 		switch bad := firstControl(p); {
 		case bad != "":
-			l.Report(v.where, "pattern %s is not allowed: it holds %s", l.Quote(p), bad)
+			l.Report(v.Where, "pattern %s is not allowed: it holds %s", l.Quote(p), bad)
 		case strings.Trim(p, "!/ ") == "":
-			l.Report(v.where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.Quote(p))
+			l.Report(v.Where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.Quote(p))
 		case len(p) > 1000:
-			l.Report(v.where, "pattern %s… is too long: at most 1000 bytes", l.Quote(p[:60]))
+			l.Report(v.Where, "pattern %s… is too long: at most 1000 bytes", l.Quote(p[:60]))
 		}
 	}
 	return list

@@ -12,7 +12,7 @@ import (
 type setting struct{ name, text, source string }
 
 func show(v value) setting {
-	text := strings.TrimSpace(v.text)
+	text := strings.TrimSpace(v.Text)
 	switch v.in.Kind {
 	case Secret:
 		text = "***"

@@ -7,11 +7,9 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config/problem"
-	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -24,7 +22,7 @@ func (l *loader) validateTask(values map[string]value) {
 	file, hasFile := values["prompt-file"]
 	switch {
 	case hasText && hasFile:
-		l.Report(text.where, "there are two prompts, %s is the other: give only one of them", file.where)
+		l.Report(text.Where, "there are two prompts, %s is the other: give only one of them", file.Where)
 		return
 	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
 	case l.mode == ModeSupervise && (l.c.Agent.Name == "text" || l.c.Agent.Exact):
@@ -100,7 +98,7 @@ func (l *loader) checkMarker(values map[string]value) {
 	where := "mode " + l.mode
 	for _, name := range []string{"prompt", "prompt-file"} {
 		if v, ok := values[name]; ok {
-			where = v.where
+			where = v.Where
 		}
 	}
 	l.warn(where, what+" does not contain "+marker+", so the agent does not know how to end the loop"+cure)
@@ -136,20 +134,14 @@ func (l *loader) specs() {
 	switch {
 	case inside:
 	case l.o.Local:
-		stat = os.Stat
-		if name = l.c.Prompt.SpecsDir; !filepath.IsAbs(name) {
-			name = filepath.Join(l.o.Dir, name)
-		}
+		stat, name = os.Stat, l.files.Abs(l.c.Prompt.SpecsDir)
 	default:
 		l.Report("SPECS_DIR", "%s is outside the workspace: give a folder relative to it", l.Quote(l.c.Prompt.SpecsDir))
 		return
 	}
-	switch st, err := stat(name); {
-	case errors.Is(err, fs.ErrNotExist):
+	if st, err := stat(name); errors.Is(err, fs.ErrNotExist) {
 		l.Report("SPECS_DIR", "the folder %s does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop", l.Quote(l.c.Prompt.SpecsDir))
-	case err != nil:
-		l.Report("SPECS_DIR", "%s cannot be used: %s", l.Quote(l.c.Prompt.SpecsDir), textfile.Cause(err))
-	case !st.IsDir():
-		l.Report("SPECS_DIR", "%s is not a folder", l.Quote(l.c.Prompt.SpecsDir))
+	} else {
+		l.isFolder("SPECS_DIR", l.c.Prompt.SpecsDir, st, err)
 	}
 }

@@ -33,9 +33,7 @@ type Workspace struct {
 func (w Workspace) Read(name string, typed bool, limit int64) (data []byte, problem string) {
 	info, open := w.Root.Stat, w.Root.Open
 	if typed {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(w.Dir, name)
-		}
+		name = w.Abs(name)
 		info, open = os.Stat, os.Open
 	} else {
 		local, ok := w.Local(name)
@@ -106,6 +104,14 @@ func size(bytes int64) string {
 		return fmt.Sprintf("%d MiB", bytes>>20)
 	}
 	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// Abs makes a path that a person typed absolute.
+func (w Workspace) Abs(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(w.Dir, name)
 }
 
 // Local makes a path relative to the workspace. An absolute path may point

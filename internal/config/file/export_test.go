@@ -1,25 +1,10 @@
-package config
+package file
 
 import (
-	"strings"
-
 	"gopkg.in/yaml.v3"
 
 	"github.com/org/ralph-action/internal/config/problem"
 )
-
-// Settings are the values of a settings file by input, lists joined by |.
-func Settings(name, text string) (map[string]string, error) {
-	l := &loader{List: problem.NewList(nil), rows: table()}
-	return texts(l.parseSettings(name, []byte(text))), l.Err()
-}
-
-// Shell are the values of a shell-style file by input, and its variables.
-func Shell(name, text string) (values, variables map[string]string, err error) {
-	l := &loader{List: problem.NewList(nil), rows: table()}
-	given, variables := l.parseShell(name, []byte(text))
-	return texts(given), variables, l.Err()
-}
 
 // JSON reads a text as a settings file is read, into what encoding/json makes
 // of it but for numbers, which stay texts.
@@ -55,23 +40,4 @@ func plainJSON(n *yaml.Node) any {
 		return n.Value == "true"
 	}
 	return n.Value
-}
-
-func texts(values map[string]value) map[string]string {
-	m := map[string]string{}
-	for name, v := range values {
-		m[name] = v.text
-		if v.node != nil {
-			var list []string
-			for _, c := range v.node.Content {
-				if c.Kind == yaml.ScalarNode {
-					list = append(list, c.Value)
-				} else {
-					list = append(list, "{}")
-				}
-			}
-			m[name] = strings.Join(list, "|")
-		}
-	}
-	return m
 }
