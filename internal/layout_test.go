@@ -124,7 +124,7 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "config/problem", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "sandbox/namespace", "sandbox/toolchain", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/proposal":    {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
@@ -143,7 +143,7 @@ var packages = map[string]struct {
 	"cli/output":      {[]string{"config", "fanout", "ralph", "report", "report/logs", "report/words", "run", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/opening", "cli/output", "cli/parallel",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/flagset", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "config/problem", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/lastrun", "run/rundir", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/flagset", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
@@ -103,9 +104,9 @@ func (a *app) load(d localRun) (*run.Input, error) {
 		}
 		verbose = append(verbose, logs.VerboseLines(cfg.Redacted())...)
 	}
-	problems := config.ErrorLines(err)
+	problems := problem.Lines(err)
 	if cfg.Prompt.Variables != nil {
-		problems = append(problems, config.ErrorLines(gitdir.Check(workspace))...)
+		problems = append(problems, problem.Lines(gitdir.Check(workspace))...)
 	}
 	if len(problems) > 0 {
 		for _, line := range verbose[:min(len(cfg.Loaded), len(verbose))] {

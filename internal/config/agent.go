@@ -6,24 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
-
-var (
-	wordPattern    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	versionPattern = lazyregexp.New(`^(latest|v?[0-9]+(\.[0-9]+)*([-+][A-Za-z0-9.-]+)?)$`)
-)
-
-// word is one word that can be no option and no path.
-func (l *loader) word(v value) string {
-	return l.lineOf(v, wordPattern.MatchString, "give one word of letters, digits, dots and dashes")
-}
-
-// version is an exact version of an npm package, or the newest one.
-func (l *loader) version(v value) string {
-	return strings.TrimPrefix(l.lineOf(v, versionPattern.MatchString, "give an exact version such as 2.1.329, or latest"), "v")
-}
 
 // address is the URL of an API. A password in it would stand in command lines.
 func (l *loader) address(v value) string {
@@ -103,8 +86,9 @@ func (l *loader) filters(v value) map[string]string {
 	for _, line := range l.lines(v) {
 		name, expression, ok := strings.Cut(line, ":")
 		name, expression = strings.TrimSpace(name), strings.TrimSpace(expression)
+		_, noWord := v.in.Word(name)
 		switch _, twice := filters[name]; {
-		case !ok || !wordPattern.MatchString(name) || expression == "":
+		case !ok || name == "" || noWord != "" || expression == "":
 			l.Report(v.Where, "%s is not allowed: give one NAME: JQ per line, such as text: select(.type==\"text\") | .text", l.Quote(line))
 		case twice:
 			l.Report(v.Where, "%s is there twice", l.Quote(name))
@@ -123,8 +107,8 @@ func jsonCause(text string, err error) string {
 	switch {
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
+	case errors.As(err, &kind): // its text is for programmers
+		offset, err = kind.Offset, fmt.Errorf("no %s belongs there", kind.Value)
 	}
 	return fmt.Sprintf("line %d: %v", 1+strings.Count(text[:min(int(offset), len(text))], "\n"), err)
 }

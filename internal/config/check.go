@@ -2,14 +2,11 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
@@ -67,28 +64,6 @@ func (l *loader) directory(v value) string {
 	return strings.ReplaceAll(name, "\\", "/")
 }
 
-// lineOf is a line that satisfies ok; want says what would.
-func (l *loader) lineOf(v value, ok func(string) bool, want string) string {
-	s := l.line(v)
-	if s != "" && !ok(s) {
-		l.refuse(v, "%s", want)
-		return ""
-	}
-	return s
-}
-
-// model goes into the agent's argv.
-func (l *loader) model(v value) string {
-	ok := func(s string) bool { return !strings.HasPrefix(s, "-") && !strings.ContainsAny(s, " \t") }
-	return l.lineOf(v, ok, "give the name of a model, without spaces and not beginning with -")
-}
-
-// token is what stands between the tags of the completion marker.
-func (l *loader) token(v value) string {
-	ok := func(s string) bool { return !strings.ContainsAny(s, "<>") }
-	return l.lineOf(v, ok, "give the word that stands inside the tag, without < and >")
-}
-
 func (l *loader) branch(v value) string { return l.ref(v, ralph.CheckBranch) }
 
 func (l *loader) base(v value) string { return l.ref(v, ralph.CheckRef) }
@@ -115,22 +90,6 @@ func (l *loader) person(v value) Person {
 		return Person{}
 	}
 	return Person{Name: m[1], Email: m[2]}
-}
-
-// firstControl names the first character of s that does not belong on a line:
-// control characters, and the invisible ones that reorder or hide text.
-func firstControl(s string) string {
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == '\r':
-			return "a line break"
-		case r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Cs):
-			return fmt.Sprintf("the control character %U", r)
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
-			return fmt.Sprintf("the invisible character %U", r)
-		}
-	}
-	return ""
 }
 
 // taskDir is a folder that need not exist yet.

@@ -9,6 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/org/ralph-action/internal/config/file"
+	"github.com/org/ralph-action/internal/config/input"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -142,70 +144,66 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 }
 
 func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
-	empty := val.Tag == "!!null" || strings.TrimSpace(val.Value) == ""
-	switch {
-	case key == "command" && val.Tag != "!!null":
-		return l.command(val.Value, where, g)
-	case key == "command":
-		return l.command("", where, g)
-	case key == "failAction" && !empty:
-		switch a := ralph.FailAction(strings.ToUpper(strings.TrimSpace(val.Value))); a {
-		case ralph.Append, ralph.Prepend, ralph.Replace:
-			g.FailAction = a
-			return true
-		}
-		l.Report(where, "failAction %s is not allowed: give APPEND, PREPEND or REPLACE", l.Quote(val.Value))
-	case key == "hint" && !empty:
-		if len(val.Value) <= maxHint && !strings.ContainsRune(val.Value, 0) {
-			g.Hint = strings.TrimSpace(val.Value)
-			return true
-		}
-		l.Report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
-	case key == "timeout" && !empty:
-		d, want := guardrailTimeout().Duration(strings.TrimSpace(val.Value))
-		if want == "" {
-			g.Timeout = d
-			if d == 0 {
-				g.Timeout = unlimited
-			}
-			return true
-		}
-		l.Report(where, "timeout %s is not allowed: %s", l.Quote(val.Value), want)
-	case key == "when" && !empty:
-		switch w := When(strings.ToLower(strings.TrimSpace(val.Value))); w {
-		case Always, OnChanges:
-			g.When = w
-			return true
-		}
-		l.Report(where, "when %s is not allowed: give always or changes", l.Quote(val.Value))
-	case key == "parallel" && !empty:
-		switch strings.ToLower(strings.TrimSpace(val.Value)) {
-		case "true", "false":
-			g.Parallel = strings.EqualFold(strings.TrimSpace(val.Value), "true")
-			return true
-		}
-		l.Report(where, "parallel %s is not allowed: give true or false", l.Quote(val.Value))
-	case slices.Contains(file.GuardrailKeys(), key):
-		return true
-	default:
-		l.Report(where, "unknown key %s in a guardrail%s", l.Quote(key), l.NameMeant(key, file.GuardrailKeys()))
+	text := strings.TrimSpace(val.Value)
+	if val.Tag == "!!null" {
+		text = ""
 	}
-	return false
+	switch {
+	case key == "command":
+		return l.command(text, where, g)
+	case !slices.Contains(file.GuardrailKeys(), key):
+		l.Report(where, "unknown key %s in a guardrail%s", l.Quote(key), l.NameMeant(key, file.GuardrailKeys()))
+		return false
+	case text == "":
+		return true
+	}
+	var want string
+	switch key {
+	case "failAction":
+		g.FailAction, want = oneOf(text, ralph.Append, ralph.Prepend, ralph.Replace)
+	case "when":
+		g.When, want = oneOf(text, Always, OnChanges)
+	case "parallel":
+		var yes string
+		yes, want = oneOf(text, "true", "false")
+		g.Parallel = yes == "true"
+	case "timeout":
+		if g.Timeout, want = guardrailTimeout().Duration(text); want == "" && g.Timeout == 0 {
+			g.Timeout = unlimited
+		}
+	case "hint":
+		if g.Hint = text; len(val.Value) > maxHint || strings.ContainsRune(val.Value, 0) {
+			l.Report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
+			return false
+		}
+	}
+	if want != "" {
+		l.Report(where, "%s %s is not allowed: %s", key, l.Quote(val.Value), want)
+	}
+	return want == ""
+}
+
+// oneOf is the value that is spelled so, in any case, or what would be right.
+func oneOf[T ~string](text string, values ...T) (value T, want string) {
+	var names []string
+	for _, v := range values {
+		if strings.EqualFold(text, string(v)) {
+			return v, ""
+		}
+		names = append(names, string(v))
+	}
+	return "", "give " + problem.OrList(names)
 }
 
 // guardrailTimeout is the input whose bounds hold for each guardrail too.
 func guardrailTimeout() Input {
-	for _, r := range limitRows() {
-		if r.Name == "guardrail-timeout" {
-			return r.Input
-		}
-	}
-	return Input{}
+	rows := limitRows()
+	return rows[slices.IndexFunc(rows, func(r row) bool { return r.Name == "guardrail-timeout" })].Input
 }
 
 func (l *loader) command(text, where string, g *Guardrail) bool {
 	g.Command = strings.TrimSpace(text)
-	switch bad := firstControl(strings.NewReplacer("\n", "", "\t", "", "\r", "").Replace(g.Command)); {
+	switch bad := input.FirstControl(strings.NewReplacer("\n", "", "\t", "", "\r", "").Replace(g.Command)); {
 	case g.Command == "":
 		l.Report(where, "the guardrail has no command")
 	case len(g.Command) > maxCommand:

@@ -215,12 +215,8 @@ func (l *loader) readFile(f source) (map[string]value, bool) {
 // chosenMode is the mode that the sources of the action ask for.
 func (l *loader) chosenMode(files []content, inputs, flags map[string]value) string {
 	mode := cmp.Or(l.o.Defaults["mode"], ModeRun)
-	var layers []map[string]value
-	for _, f := range files {
-		layers = append(layers, f.values)
-	}
-	for _, values := range append(layers, inputs, flags) {
-		if v, ok := values["mode"]; ok {
+	for _, c := range append(slices.Clone(files), content{values: inputs}, content{values: flags}) {
+		if v, ok := c.values["mode"]; ok {
 			mode = strings.ToLower(strings.TrimSpace(v.Text))
 		}
 	}

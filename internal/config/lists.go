@@ -9,6 +9,7 @@ import (
 	"github.com/google/shlex"
 
 	"github.com/org/ralph-action/internal/config/file"
+	"github.com/org/ralph-action/internal/config/input"
 	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 
@@ -115,7 +116,7 @@ func (l *loader) atMost(v value, list []string) []string {
 func (l *loader) labels(v value) []string {
 	names := l.names(v)
 	for _, n := range names {
-		switch bad := firstControl(n); {
+		switch bad := input.FirstControl(n); {
 		case bad != "":
 			l.Report(v.Where, "label %s is not allowed: it holds %s", l.Quote(n), bad)
 		case utf8.RuneCountInString(n) > 50:

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/org/ralph-action/internal/config/file"
 	"github.com/org/ralph-action/internal/config/problem"
@@ -80,7 +79,7 @@ type LoadOptions struct {
 // (mode run), or Home/config (plan, build and prompt). The input or flag config
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
-	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), List: problem.NewList(parts(append(forgeTokens(o), o.Inputs["api-key"])))}
+	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), List: problem.NewList(append(forgeTokens(o), o.Inputs["api-key"]))}
 	l.c.Sources, l.c.Warnings = map[string]string{}, slices.Clone(o.Warnings)
 	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
@@ -184,25 +183,8 @@ type loader struct {
 
 // forgeTokens are the tokens that no agent may see.
 func forgeTokens(o LoadOptions) []string {
-	return parts([]string{
+	return problem.Parts([]string{
 		o.Inputs["github-token"], o.Flags["github-token"], o.Inputs["ci-token"], o.Inputs["branch-token"],
 		o.Environment["GITHUB_TOKEN"], o.Environment["GH_TOKEN"],
 	})
-}
-
-// parts are values that no message may show, with their words. Very short ones
-// are left out: replacing them would spoil every message and protect nothing.
-func parts(values []string) []string {
-	var list []string
-	for _, t := range values {
-		// A token pasted with something around it is refused, and still not shown.
-		for _, part := range append(strings.Fields(t), t) {
-			if len(part) >= 4 {
-				list = append(list, part)
-			}
-		}
-	}
-	// The longest first, so that a part does not break up the whole.
-	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
-	return list
 }

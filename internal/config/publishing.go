@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/config/input"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -27,7 +28,7 @@ func (l *loader) pathspecs(v value) []string {
 		list[i] = strings.ReplaceAll(p, "\x1f", ",")
 	}
 	for _, p := range list {
-		if bad := firstControl(p); bad != "" {
+		if bad := input.FirstControl(p); bad != "" {
 			l.Report(v.Where, "pathspec %s is not allowed: it holds %s", l.Quote(p), bad)
 		}
 	}
@@ -51,19 +52,6 @@ func outsideParentheses(s string) string {
 		}
 		return r
 	}, s)
-}
-
-var repositoryName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
-
-// repository is owner/name.
-func (l *loader) repository(v value) string {
-	s := strings.TrimSpace(v.Text)
-	_, name, _ := strings.Cut(s, "/")
-	if !repositoryName.MatchString(s) || strings.Trim(name, ".") == "" {
-		l.refuse(v, "give owner/name, such as octo-org/hello")
-		return ""
-	}
-	return s
 }
 
 // A login is what GitHub takes for one, and Gitea: letters, digits, hyphens,
@@ -101,12 +89,6 @@ func (l *loader) teams(v value) []string {
 	return slices.Compact(list)
 }
 
-// slashCommand is a word that begins a line of a comment.
-func (l *loader) slashCommand(v value) string {
-	ok := func(s string) bool { return !strings.ContainsAny(s, " \t<>`") }
-	return l.lineOf(v, ok, "give one word such as /ralph")
-}
-
 // bodyFile is the text of a file, which beats the body.
 func (l *loader) bodyFile(v value) string {
 	v.in.Max = maxBody
@@ -120,7 +102,7 @@ const maxBody = 20_000
 func (l *loader) patterns(v value) []string {
 	list := l.names(v)
 	for _, p := range list {
-		switch bad := firstControl(p); {
+		switch bad := input.FirstControl(p); {
 		case bad != "":
 			l.Report(v.Where, "pattern %s is not allowed: it holds %s", l.Quote(p), bad)
 		case strings.Trim(p, "!/ ") == "":

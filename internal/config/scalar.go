@@ -42,27 +42,6 @@ func (l *loader) tooLong(v value) bool {
 
 func (l *loader) text(v value) string { return v.Text }
 
-// line is text on one line without control characters.
-func (l *loader) line(v value) string {
-	s := strings.TrimSpace(v.Text)
-	if bad := firstControl(s); bad != "" {
-		l.refuse(v, "give one line without %s", bad)
-		return ""
-	}
-	return s
-}
-
-func (l *loader) boolean(v value) bool {
-	switch strings.TrimSpace(v.Text) {
-	case "true", "True", "TRUE":
-		return true
-	case "false", "False", "FALSE":
-		return false
-	}
-	l.refuse(v, "give true or false")
-	return false
-}
-
 // choice is one of the input's values, in the table's spelling.
 func (l *loader) choice(v value) string {
 	s := strings.TrimSpace(v.Text)
@@ -104,3 +83,11 @@ func (l *loader) count(v value) int64            { return scalar(l, v, Input.Cou
 func (l *loader) dollars(v value) ralph.MicroUSD { return scalar(l, v, Input.Dollars) }
 func (l *loader) duration(v value) time.Duration { return scalar(l, v, Input.Duration) }
 func (l *loader) size(v value) int64             { return scalar(l, v, Input.Size) }
+func (l *loader) boolean(v value) bool           { return scalar(l, v, Input.Bool) }
+func (l *loader) line(v value) string            { return scalar(l, v, Input.Line) }
+func (l *loader) model(v value) string           { return scalar(l, v, Input.Model) }
+func (l *loader) token(v value) string           { return scalar(l, v, Input.Token) }
+func (l *loader) slashCommand(v value) string    { return scalar(l, v, Input.SlashCommand) }
+func (l *loader) word(v value) string            { return scalar(l, v, Input.Word) }
+func (l *loader) version(v value) string         { return scalar(l, v, Input.Version) }
+func (l *loader) repository(v value) string      { return scalar(l, v, Input.Repository) }

@@ -2,8 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -126,11 +124,7 @@ func (l *loader) services(v value) (list []hosts.Service) {
 	const cure = "write services: ${{ toJSON(job.services) }}"
 	var all map[string]struct{ Ports map[string]string }
 	if err := json.Unmarshal([]byte(v.Text), &all); err != nil {
-		cause := jsonCause(v.Text, err)
-		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its text is for programmers
-			cause = fmt.Sprintf("line %d: no %s belongs there", 1+strings.Count(v.Text[:min(int(kind.Offset), len(v.Text))], "\n"), kind.Value)
-		}
-		l.Report(v.Where, "it is not what the runner says of the job's services: %s; %s", l.Scrub(cause), cure)
+		l.Report(v.Where, "it is not what the runner says of the job's services: %s; %s", l.Scrub(jsonCause(v.Text, err)), cure)
 		return nil
 	}
 	taken := map[int]bool{}

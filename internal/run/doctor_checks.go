@@ -15,6 +15,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
@@ -28,8 +29,8 @@ func (d *doctor) checkConfig(err error) {
 		from = "read " + strings.Join(d.cfg.Loaded, ", ")
 	}
 	prices := d.readPrices()
-	for _, problem := range slices.Concat(config.ErrorLines(err), config.ErrorLines(prices)) {
-		d.add("configuration", StatusFail, problem, "fix the value named here")
+	for _, wrong := range slices.Concat(problem.Lines(err), problem.Lines(prices)) {
+		d.add("configuration", StatusFail, wrong, "fix the value named here")
 	}
 	for _, warning := range d.cfg.Warnings {
 		if strings.HasPrefix(warning, "default of prompt:") {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/cli/flagset"
+	"github.com/org/ralph-action/internal/config"
 )
 
 // parse runs arguments through kong as a command would, with every flag declared.

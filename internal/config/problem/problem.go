@@ -3,6 +3,7 @@
 package problem
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,9 +53,25 @@ type List struct {
 	found   Problems
 }
 
-// NewList returns an empty list. Its messages show none of the secrets, of which the longest
-// come first.
-func NewList(secrets []string) *List { return &List{secrets: secrets} }
+// NewList returns an empty list, whose messages show none of the secrets.
+func NewList(secrets []string) *List { return &List{secrets: Parts(secrets)} }
+
+// Parts are values that no message may show, with their words. Very short ones
+// are left out: replacing them would spoil every message and protect nothing.
+func Parts(values []string) []string {
+	var list []string
+	for _, t := range values {
+		// A token pasted with something around it is refused, and still not shown.
+		for _, part := range append(strings.Fields(t), t) {
+			if len(part) >= 4 {
+				list = append(list, part)
+			}
+		}
+	}
+	// The longest first, so that a part does not break up the whole.
+	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	return list
+}
 
 // Report notes a problem. Foreign values among args must have gone through
 // Quote; secrets are taken out of the rest here.
@@ -132,6 +149,23 @@ func OrList(names []string) string {
 		return names[0]
 	}
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Lines splits an error into the lines that are shown, one per problem; nil if err
+// is nil.
+func Lines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	var problems *Problems
+	if errors.As(err, &problems) {
+		out := make([]string, len(problems.List))
+		for i, p := range problems.List {
+			out[i] = p.String()
+		}
+		return out
+	}
+	return strings.Split(err.Error(), "\n")
 }
 
 // quoteLimit bounds a foreign value in a message, in runes.
