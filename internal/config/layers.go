@@ -12,7 +12,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config/file"
-	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // The settings of a project, and what one checkout lays over them.
@@ -153,7 +153,7 @@ func (l *loader) readFiles(kind file.Kind) []content {
 	var read []content
 	for _, f := range files {
 		if values, ok := l.readFile(f); ok {
-			read = append(read, content{filepath.ToSlash(problem.Visible(l.Scrub(f.name))), values})
+			read = append(read, content{filepath.ToSlash(printable.Visible(l.Scrub(f.name))), values})
 		}
 	}
 	return read
@@ -201,7 +201,7 @@ func (l *loader) readFile(f source) (map[string]value, bool) {
 		l.Report(f.where, "%s %s", l.Quote(f.name), wrong)
 		return nil, false
 	}
-	read, variables := file.Read(f.kind, problem.Visible(f.name), data, inputsOf(l.rows), l.List)
+	read, variables := file.Read(f.kind, printable.Visible(f.name), data, inputsOf(l.rows), l.List)
 	if f.kind == file.Shell {
 		l.variables = variables
 	}
@@ -324,7 +324,7 @@ func (l *loader) typed(texts map[string]string, from layer, prefix string, names
 // file.YAML is the file that holds the keys of the action.
 func (l *loader) yamlFile() string {
 	if f, ok := l.namedFile(); ok && f.kind == file.YAML {
-		return problem.Visible(l.Scrub(f.name))
+		return printable.Visible(l.Scrub(f.name))
 	}
 	return DefaultFile
 }

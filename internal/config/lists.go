@@ -10,8 +10,8 @@ import (
 
 	"github.com/org/ralph-action/internal/config/file"
 	"github.com/org/ralph-action/internal/config/input"
-	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/printable"
 
 	"gopkg.in/yaml.v3"
 )
@@ -137,7 +137,7 @@ func (l *loader) envNames(v value) []string {
 		switch {
 		case strings.Contains(n, "="):
 			name, _, _ := strings.Cut(n, "=")
-			l.Report(v.Where, "give names without values: %s instead of %s=…", l.Quote(name), problem.Visible(name))
+			l.Report(v.Where, "give names without values: %s instead of %s=…", l.Quote(name), printable.Visible(name))
 		case !envName.MatchString(n):
 			l.Report(v.Where, "%s is no name of a variable: give letters, digits and underscores", l.Quote(n))
 		case upper == "GITHUB_TOKEN" || upper == "GH_TOKEN" || strings.HasPrefix(upper, "ACTIONS_") || strings.HasPrefix(upper, "INPUT_"):

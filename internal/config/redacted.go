@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // setting is one value for Redacted: already cut, escaped and without secrets,
@@ -17,11 +18,11 @@ func show(v value) setting {
 	case Secret:
 		text = "***"
 	case Choice, Count, Dollars, Duration, Size, Bool:
-		text = problem.Visible(text)
+		text = printable.Visible(text)
 	default:
 		text = problem.Quote(text)
 	}
-	return setting{v.in.Name, text, problem.Visible(v.source())}
+	return setting{v.in.Name, text, printable.Visible(v.source())}
 }
 
 // defaultSource is where a value comes from that was not given.

@@ -9,7 +9,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -32,7 +32,7 @@ func (l *loader) validateTask(values map[string]value) {
 	case l.mode == ModeTasks, l.mode == ModeIntegrate:
 		// prompt.md is the folder's.
 	case l.o.EventName != "" && takesEvent(l.mode):
-		l.Report("prompt", "the event %s has no task text: set prompt or prompt-file", problem.Visible(l.o.EventName))
+		l.Report("prompt", "the event %s has no task text: set prompt or prompt-file", printable.Visible(l.o.EventName))
 	default:
 		how := "prompt or as prompt-file"
 		switch {
@@ -64,9 +64,9 @@ func (l *loader) template() bool {
 	l.c.Prompt.File = name
 	switch data, wrong := l.files.Read(name, false, maxPrompt); {
 	case wrong != "":
-		l.Report(problem.Visible(name), "%s %s", l.Quote(name), wrong)
+		l.Report(printable.Visible(name), "%s %s", l.Quote(name), wrong)
 	case strings.TrimSpace(string(data)) == "":
-		l.Report(problem.Visible(name), "it is empty: say what is to be done, or remove the file for the built-in prompt")
+		l.Report(printable.Visible(name), "it is empty: say what is to be done, or remove the file for the built-in prompt")
 	default:
 		l.c.Prompt.Text = string(data)
 	}
@@ -92,7 +92,7 @@ func (l *loader) checkMarker(values map[string]value) {
 	}
 	cure := ": tell the agent in it to print that when everything is done, or set " + l.option("completion-rule", "true")
 	if l.mode == ModePrompt {
-		l.c.Prompt.Invalid = problem.Visible(l.Scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
+		l.c.Prompt.Invalid = printable.Visible(l.Scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
 		return
 	}
 	where := "mode " + l.mode

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config/file"
-	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -44,7 +44,7 @@ func (l *loader) validate(values map[string]value) {
 
 // warn notes what is accepted although it is not right.
 func (l *loader) warn(where, text string) {
-	l.c.Warnings = append(l.c.Warnings, problem.Visible(l.Scrub(where+": "+text)))
+	l.c.Warnings = append(l.c.Warnings, printable.Visible(l.Scrub(where+": "+text)))
 }
 
 // option is how an input is given here, for a sentence.

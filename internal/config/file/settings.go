@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/org/ralph-action/internal/config/input"
-	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/nearest"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // SettingsKey is how an input is called in .ralph/settings.json: its name in
@@ -208,7 +208,7 @@ func (s *settings) shape(n *yaml.Node) string {
 	case n.Tag == "!!str":
 		return s.Quote(n.Value)
 	}
-	return problem.Visible(n.Value[:min(len(n.Value), 40)])
+	return printable.Visible(n.Value[:min(len(n.Value), 40)])
 }
 
 // entries are those entries of a list that have the right type. input.Words are

@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config/input"
 	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // yaml reads settings as YAML.
@@ -71,7 +72,7 @@ func ParseYAML(data []byte, at func(line int) string, problems *problem.List) (*
 		return nil, true
 	case err != nil:
 		line, text := yamlError(err)
-		problems.Report(at(line), "not valid YAML: %s", problem.Visible(text))
+		problems.Report(at(line), "not valid YAML: %s", printable.Visible(text))
 		return nil, false
 	}
 	switch err := dec.Decode(&more); {
@@ -80,7 +81,7 @@ func ParseYAML(data []byte, at func(line int) string, problems *problem.List) (*
 		return nil, false
 	case !errors.Is(err, io.EOF):
 		line, text := yamlError(err)
-		problems.Report(at(line), "not valid YAML: %s", problem.Visible(text))
+		problems.Report(at(line), "not valid YAML: %s", printable.Visible(text))
 		return nil, false
 	}
 	root := Resolve(doc.Content[0])

@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/org/ralph-action/internal/lib/nearest"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // Problem is one thing that is wrong with the configuration.
@@ -81,7 +80,7 @@ func (l *List) Report(where, format string, args ...any) {
 		return
 	}
 	l.found.List = append(l.found.List, Problem{
-		Where: Visible(l.Scrub(where)),
+		Where: printable.Visible(l.Scrub(where)),
 		Text:  l.Scrub(fmt.Sprintf(format, args...)),
 	})
 }
@@ -168,28 +167,8 @@ func Lines(err error) []string {
 	return strings.Split(err.Error(), "\n")
 }
 
-// quoteLimit bounds a foreign value in a message, in runes.
-const quoteLimit = 80
+// quoted bounds a foreign value in a message, in runes.
+const quoted = 80
 
 // Quote shows a foreign value on one line, escaped and cut.
-func Quote(s string) string {
-	runes := 0
-	for i := range s {
-		if runes == quoteLimit {
-			return strconv.Quote(s[:i]) + "…"
-		}
-		runes++
-	}
-	return strconv.Quote(s)
-}
-
-// Visible replaces what does not print, for foreign text that reads better
-// without quotes, such as a path.
-func Visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+func Quote(s string) string { return printable.Quote(s, quoted) }
