@@ -91,7 +91,7 @@ func (b *bench) iterate(ctx context.Context, iterations int) (err error) {
 			}
 			switch e.Kind {
 			case ralph.EventIterationStart:
-				_, _ = io.WriteString(log, logs.SessionHeader(e.Iteration, "run", e.At))
+				_, _ = io.WriteString(log, logs.SessionHeader(e.Iteration, "run", ralph.Step{}, e.At))
 			case ralph.EventIterationEnd:
 				_, _ = io.WriteString(log, logs.SessionFooter(*e.Record))
 			}

@@ -49,7 +49,7 @@ inputs:
 		b.WriteString("  binary:\n    description: 'A file to start in place of the released binary, whose checksum it must have.'\n    required: false\n")
 	}
 	b.WriteString("\noutputs:\n")
-	for _, out := range config.Outputs() {
+	for _, out := range outputs() {
 		fmt.Fprintf(&b, "  %s:\n    description: %s\n", out.Name, quoted(plain(out.Help)))
 	}
 	b.WriteString("\nruns:\n  " + runs + "\n")
@@ -121,7 +121,7 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 // outputsList has all outputs.
 func outputsList() string {
 	var b strings.Builder
-	for _, out := range config.Outputs() {
+	for _, out := range outputs() {
 		fmt.Fprintf(&b, "- `%s`: %s\n", out.Name, out.Help)
 	}
 	return b.String()

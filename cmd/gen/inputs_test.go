@@ -75,7 +75,7 @@ func TestAction(t *testing.T) {
 			t.Errorf("action.yml: input %s has default %v; only the token may: a default there beats the configuration file", in.Name, got.Default)
 		}
 	}
-	for _, out := range config.Outputs() {
+	for _, out := range outputs() {
 		if action.Outputs[out.Name].Description == "" {
 			t.Errorf("action.yml: output %s is not described", out.Name)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/file"
 )
 
 // object is an object of JSON, whose keys are written in order.
@@ -112,7 +113,7 @@ func settingsSchema() string {
 		}
 		p := settingsProperty(in)
 		p["description"] = plain(in.Help)
-		key, into := config.SettingsKey(in.Name), properties
+		key, into := file.SettingsKey(in.Name), properties
 		if group, name, nested := strings.Cut(key, "."); nested {
 			if into[group] == nil {
 				into[group] = object{"type": []string{"object", "null"}, "additionalProperties": false, "properties": object{}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/resume"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -229,7 +230,7 @@ func (c *commands) arm(a *app, args []string, short bool, given []string) (short
 	if mode == "doctor" {
 		mode = config.ModeRun // it looks at what that would do
 	}
-	local.flags = config.NewFlags(mode, a.localDefaults(mode), short, given)
+	local.flags = flagset.New(mode, a.localDefaults(mode), short, given)
 	local.Plugins = kong.Plugins{local.flags.Target()}
 	return short
 }

@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
 )
@@ -376,7 +377,7 @@ func TestHelpListsInputs(t *testing.T) {
 		text := help(t, strings.Fields(command)...)
 		for _, in := range config.Inputs() {
 			listed := regexp.MustCompile(`(?m)^ +(-\w, )?--(\[no-\])?` + in.Name + `\b($|[^-])`).MatchString(text)
-			if want := config.Listed(mode, in); listed != want {
+			if want := flagset.Listed(mode, in); listed != want {
 				t.Errorf("ralph %s --help lists --%s: %v, want %v", command, in.Name, listed, want)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/run/session"
 )
 
@@ -50,7 +51,7 @@ func (a *app) hookSlash(in hook.Input, readErr error) hook.Answer {
 	}
 	if err != nil {
 		answer.Refused = true
-		answer.Reason = "No loop was started: " + strings.Join(config.ErrorLines(err), "; ") + "\n" + fmt.Sprintf(slashUsage, name)
+		answer.Reason = "No loop was started: " + strings.Join(problem.Lines(err), "; ") + "\n" + fmt.Sprintf(slashUsage, name)
 	}
 	return answer
 }

@@ -12,10 +12,12 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/opening"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
@@ -30,7 +32,7 @@ import (
 type localFlags struct {
 	kong.Plugins
 	Verbose bool `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
-	flags   config.Flags
+	flags   flagset.Flags
 }
 
 func (f localFlags) values() map[string]string { return f.flags.Values() }
@@ -102,9 +104,9 @@ func (a *app) load(d localRun) (*run.Input, error) {
 		}
 		verbose = append(verbose, logs.VerboseLines(cfg.Redacted())...)
 	}
-	problems := config.ErrorLines(err)
+	problems := problem.Lines(err)
 	if cfg.Prompt.Variables != nil {
-		problems = append(problems, config.ErrorLines(gitdir.Check(workspace))...)
+		problems = append(problems, problem.Lines(gitdir.Check(workspace))...)
 	}
 	if len(problems) > 0 {
 		for _, line := range verbose[:min(len(cfg.Loaded), len(verbose))] {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/session"
 )
@@ -62,7 +63,7 @@ func (a *app) sessionHere(d localRun, done *exit) error {
 	cfg, err := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: d.flags, Mode: d.mode, Local: true, Environment: a.environment(), Infer: agent.Infer, Words: d.words,
 	})
-	problems := config.ErrorLines(err)
+	problems := problem.Lines(err)
 	ours := []string{
 		"prompt", "prompt-file", "max-iterations", "maximum-iterations", "completion-token", "completion-response", "completion-promise",
 		"min-tool-calls", "on-promise-no-work", "ultrawork", "ultrawork-prompt",

@@ -6,34 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
-
-var (
-	wordPattern    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	versionPattern = lazyregexp.New(`^(latest|[0-9]+(\.[0-9]+)*([-+][A-Za-z0-9.-]+)?)$`)
-)
-
-// word is one word that can be no option and no path.
-func (l *loader) word(v value) string {
-	s := l.line(v)
-	if s != "" && !wordPattern.MatchString(s) {
-		l.refuse(v, "give one word of letters, digits, dots and dashes")
-		return ""
-	}
-	return s
-}
-
-// version is an exact version of an npm package, or the newest one.
-func (l *loader) version(v value) string {
-	s := strings.TrimPrefix(l.line(v), "v")
-	if s != "" && !versionPattern.MatchString(s) {
-		l.refuse(v, "give an exact version such as 2.1.329, or latest")
-		return ""
-	}
-	return s
-}
 
 // address is the URL of an API. A password in it would stand in command lines.
 func (l *loader) address(v value) string {
@@ -46,10 +19,10 @@ func (l *loader) address(v value) string {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		l.refuse(v, "give an address such as https://models.example.com/v1")
 	case u.User != nil:
-		l.report(v.where, "it holds a name or a password: give the key in api-key")
+		l.Report(v.Where, "it holds a name or a password: give the key in api-key")
 	default:
 		if u.Scheme == "http" && !loopback(u.Hostname()) {
-			l.warn(v.where, "the agent's key and the code travel in the clear: give an address with https")
+			l.warn(v.Where, "the agent's key and the code travel in the clear: give an address with https")
 		}
 		return s
 	}
@@ -63,9 +36,9 @@ func loopback(host string) bool {
 // inlineOrFile is a text, or what the file holds whose name stands behind the
 // prefix.
 func (l *loader) inlineOrFile(v value, prefix string) string {
-	name, named := strings.CutPrefix(strings.TrimSpace(v.text), prefix)
+	name, named := strings.CutPrefix(strings.TrimSpace(v.Text), prefix)
 	if !named {
-		return v.text
+		return v.Text
 	}
 	return l.fileText(v, name)
 }
@@ -73,12 +46,12 @@ func (l *loader) inlineOrFile(v value, prefix string) string {
 // fileText reads a text file that a setting names.
 func (l *loader) fileText(v value, name string) string {
 	name = strings.TrimSpace(name)
-	data, problem := l.read(name, v.from == fromFlag, v.in.Max)
+	data, problem := l.files.Read(name, v.from == fromFlag, v.in.Max)
 	switch {
 	case problem != "":
-		l.report(v.where, "%s %s", l.quote(name), problem)
+		l.Report(v.Where, "%s %s", l.Quote(name), problem)
 	case strings.TrimSpace(string(data)) == "":
-		l.report(v.where, "%s is empty", l.quote(name))
+		l.Report(v.Where, "%s is empty", l.Quote(name))
 	default:
 		return string(data)
 	}
@@ -87,21 +60,21 @@ func (l *loader) fileText(v value, name string) string {
 
 // object is a JSON object, given as it is or as the name of a file.
 func (l *loader) object(v value) string {
-	s := strings.TrimSpace(v.text)
+	s := strings.TrimSpace(v.Text)
 	if s == "" {
 		return ""
 	}
 	what := "it"
 	if !strings.HasPrefix(s, "{") {
 		name := strings.TrimPrefix(s, "@")
-		what = l.quote(name)
+		what = l.Quote(name)
 		if s = strings.TrimSpace(l.fileText(v, name)); s == "" {
 			return ""
 		}
 	}
 	var any map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(s), &any); err != nil {
-		l.report(v.where, "%s is no JSON object: %s", what, l.scrub(jsonCause(s, err)))
+		l.Report(v.Where, "%s is no JSON object: %s", what, l.Scrub(jsonCause(s, err)))
 		return ""
 	}
 	return s
@@ -113,11 +86,12 @@ func (l *loader) filters(v value) map[string]string {
 	for _, line := range l.lines(v) {
 		name, expression, ok := strings.Cut(line, ":")
 		name, expression = strings.TrimSpace(name), strings.TrimSpace(expression)
+		_, noWord := v.in.Word(name)
 		switch _, twice := filters[name]; {
-		case !ok || !wordPattern.MatchString(name) || expression == "":
-			l.report(v.where, "%s is not allowed: give one NAME: JQ per line, such as text: select(.type==\"text\") | .text", l.quote(line))
+		case !ok || name == "" || noWord != "" || expression == "":
+			l.Report(v.Where, "%s is not allowed: give one NAME: JQ per line, such as text: select(.type==\"text\") | .text", l.Quote(line))
 		case twice:
-			l.report(v.where, "%s is there twice", l.quote(name))
+			l.Report(v.Where, "%s is there twice", l.Quote(name))
 		default:
 			filters[name] = expression
 		}
@@ -133,8 +107,8 @@ func jsonCause(text string, err error) string {
 	switch {
 	case errors.As(err, &syntax):
 		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
+	case errors.As(err, &kind): // its text is for programmers
+		offset, err = kind.Offset, fmt.Errorf("no %s belongs there", kind.Value)
 	}
 	return fmt.Sprintf("line %d: %v", 1+strings.Count(text[:min(int(offset), len(text))], "\n"), err)
 }

@@ -41,7 +41,7 @@ func TestBadAgentOptions(t *testing.T) {
 		{"a key with white space", with("api-key", "sk one"), "input api-key: the token holds white space"},
 		{"the forge's token as a key", with("api-key", "ghs_0123456789", "github-token", "ghs_0123456789"), "input api-key: it is the forge's token, which no agent gets: give the key of the agent's provider"},
 		{"no JSON", with("mcp-config", "{servers}"), "input mcp-config: it is no JSON object: line 1: invalid character"},
-		{"a list", with("mcp-config", "list.json"), `input mcp-config: "list.json" is no JSON object: line 1: json: cannot unmarshal array`},
+		{"a list", with("mcp-config", "list.json"), `input mcp-config: "list.json" is no JSON object: line 1: no array belongs there`},
 		{"half an object", with("agent-settings", "half.json"), `input agent-settings: "half.json" is no JSON object: line 2: unexpected end of JSON input`},
 		{"no such file", with("mcp-config", "none.json"), `input mcp-config: "none.json" cannot be read: it does not exist`},
 		{"outside", with("agent-settings", "../x.json"), `input agent-settings: "../x.json" is outside the workspace: give a path relative to it`},

@@ -2,95 +2,75 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // prompt is the task as text.
 func (l *loader) prompt(v value) string {
-	if strings.TrimSpace(v.text) == "" {
-		l.report(v.where, "is blank: say what is to be done")
+	if strings.TrimSpace(v.Text) == "" {
+		l.Report(v.Where, "is blank: say what is to be done")
 		return ""
 	}
-	return v.text
+	return v.Text
 }
 
 // promptFile reads the task from a file.
 func (l *loader) promptFile(v value) (path, prompt string) {
-	path = strings.TrimSpace(v.text)
-	data, problem := l.read(path, v.from == fromFlag, maxPrompt)
+	path = strings.TrimSpace(v.Text)
+	data, problem := l.files.Read(path, v.from == fromFlag, maxPrompt)
 	switch {
 	case problem != "":
-		l.report(v.where, "%s %s", l.quote(path), problem)
+		l.Report(v.Where, "%s %s", l.Quote(path), problem)
 	case strings.TrimSpace(string(data)) == "":
-		l.report(v.where, "%s is empty: say what is to be done", l.quote(path))
+		l.Report(v.Where, "%s is empty: say what is to be done", l.Quote(path))
 	default:
 		return path, string(data)
 	}
 	return path, ""
 }
 
+// isFolder reports whether a folder is there, else what is wrong. text is how it was given.
+func (l *loader) isFolder(where, text string, st fs.FileInfo, err error) bool {
+	switch {
+	case err != nil:
+		l.Report(where, "%s cannot be used: %s", l.Quote(text), textfile.Cause(err))
+	case !st.IsDir():
+		l.Report(where, "%s is not a folder", l.Quote(text))
+	default:
+		return true
+	}
+	return false
+}
+
 // directory is a folder of the workspace.
 func (l *loader) directory(v value) string {
-	text := strings.TrimSpace(v.text)
-	name, ok := l.local(text)
+	text := strings.TrimSpace(v.Text)
+	name, ok := l.files.Local(text)
 	if !ok {
 		l.refuse(v, "it is outside the workspace: give a folder relative to it")
 		return ""
 	}
-	switch st, err := l.root.Stat(name); {
-	case err != nil:
-		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
-		return ""
-	case !st.IsDir():
-		l.report(v.where, "%s is not a folder", l.quote(text))
+	if st, err := l.files.Root.Stat(name); !l.isFolder(v.Where, text, st, err) {
 		return ""
 	}
 	return strings.ReplaceAll(name, "\\", "/")
 }
 
-// model goes into the agent's argv.
-func (l *loader) model(v value) string {
-	s := l.line(v)
-	if strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t") {
-		l.refuse(v, "give the name of a model, without spaces and not beginning with -")
-		return ""
-	}
-	return s
-}
+func (l *loader) branch(v value) string { return l.ref(v, ralph.CheckBranch) }
 
-// token is what stands between the tags of the completion marker.
-func (l *loader) token(v value) string {
-	s := l.line(v)
-	if strings.ContainsAny(s, "<>") {
-		l.refuse(v, "give the word that stands inside the tag, without < and >")
-		return ""
-	}
-	return s
-}
+func (l *loader) base(v value) string { return l.ref(v, ralph.CheckRef) }
 
-func (l *loader) branch(v value) string {
-	name := strings.TrimSpace(v.text)
-	if err := ralph.CheckBranch(name); err != nil {
-		l.refuse(v, "%s", err)
-		return ""
-	}
-	return name
-}
-
-func (l *loader) base(v value) string {
-	name := strings.TrimSpace(v.text)
-	if err := ralph.CheckRef(name); err != nil {
+func (l *loader) ref(v value, check func(string) error) string {
+	name := strings.TrimSpace(v.Text)
+	if err := check(name); err != nil {
 		l.refuse(v, "%s", err)
 		return ""
 	}
@@ -112,51 +92,26 @@ func (l *loader) person(v value) Person {
 	return Person{Name: m[1], Email: m[2]}
 }
 
-// firstControl names the first character of s that does not belong on a line:
-// control characters, and the invisible ones that reorder or hide text.
-func firstControl(s string) string {
-	for _, r := range s {
-		switch {
-		case r == '\n' || r == '\r':
-			return "a line break"
-		case r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Cs):
-			return fmt.Sprintf("the control character %U", r)
-		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r >= 0xe0000 && r <= 0xe007f:
-			return fmt.Sprintf("the invisible character %U", r)
-		}
-	}
-	return ""
-}
-
 // taskDir is a folder that need not exist yet.
 func (l *loader) taskDir(v value) string {
-	text := strings.TrimSpace(v.text)
-	name, inside := l.local(text)
+	text := strings.TrimSpace(v.Text)
+	name, inside := l.files.Local(text)
 	var st os.FileInfo
 	var err error
 	switch {
 	case inside:
-		st, err = l.root.Stat(name)
+		st, err = l.files.Root.Stat(name)
 		if l.o.Local {
 			st, err = os.Stat(filepath.Join(l.o.Dir, name)) // it may lead anywhere
 		}
 	case l.o.Local:
-		name = filepath.Clean(text)
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(l.o.Dir, name)
-		}
+		name = l.files.Abs(text) // wherever it is
 		st, err = os.Stat(name)
 	default:
 		l.refuse(v, "it is outside the workspace: give a folder relative to it")
 		return ""
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
-		return ""
-	case !st.IsDir():
-		l.report(v.where, "%s is not a folder", l.quote(text))
+	if !errors.Is(err, fs.ErrNotExist) && !l.isFolder(v.Where, text, st, err) {
 		return ""
 	}
 	return filepath.ToSlash(name)
@@ -164,7 +119,7 @@ func (l *loader) taskDir(v value) string {
 
 // restarts is how often the agent is started; 0 is no "unlimited" here.
 func (l *loader) restarts(v value) {
-	if n, err := strconv.ParseInt(strings.TrimSpace(v.text), 10, 64); err == nil && n <= 0 {
+	if n, err := strconv.ParseInt(strings.TrimSpace(v.Text), 10, 64); err == nil && n <= 0 {
 		l.refuse(v, "%d would never start the agent: give 1 or more", n)
 		return
 	}
@@ -173,5 +128,5 @@ func (l *loader) restarts(v value) {
 
 // refused says that a value was given and already reported.
 func (l *loader) refused(v value) bool {
-	return v.where != "" && slices.ContainsFunc(l.list, func(p Problem) bool { return p.Where == v.where })
+	return v.Where != "" && l.Reported(v.Where)
 }

@@ -8,6 +8,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/config/file"
+	"github.com/org/ralph-action/internal/config/input"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -27,36 +30,36 @@ func (l *loader) guardrails(v value) []Guardrail {
 	at := func(line int) string {
 		switch {
 		case v.from != fromFile:
-			return fmt.Sprintf("%s, line %d", v.where, max(line, 1))
-		case v.node != nil:
-			return fmt.Sprintf("%s:%d: %s", v.path, line, v.called())
-		case v.line > 0:
-			return fmt.Sprintf("%s:%d: %s", v.path, v.line+max(line, 1)-1, v.called())
+			return fmt.Sprintf("%s, line %d", v.Where, max(line, 1))
+		case v.Node != nil:
+			return fmt.Sprintf("%s:%d: %s", v.Path, line, v.called())
+		case v.Line > 0:
+			return fmt.Sprintf("%s:%d: %s", v.Path, v.Line+max(line, 1)-1, v.called())
 		default:
-			return v.where
+			return v.Where
 		}
 	}
-	node := v.node
+	node := v.Node
 	if node == nil {
-		if !looksLikeYAML(v.text) {
+		if !looksLikeYAML(v.Text) {
 			return l.guardrailLines(v, at)
 		}
 		var ok bool
-		if node, ok = l.parseYAML([]byte(v.text), at); !ok || node == nil {
+		if node, ok = file.ParseYAML([]byte(v.Text), at, l.List); !ok || node == nil {
 			return nil
 		}
 	}
 	if node.Kind != yaml.SequenceNode {
-		l.report(at(node.Line), "a list is expected: begin each guardrail with `- command: …`")
+		l.Report(at(node.Line), "a list is expected: begin each guardrail with `- command: …`")
 		return nil
 	}
 	if len(node.Content) > maxGuardrails {
-		l.report(v.where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
+		l.Report(v.Where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
 		return nil
 	}
 	var list []Guardrail
 	for _, entry := range node.Content {
-		if g, ok := l.guardrail(resolve(entry), at); ok {
+		if g, ok := l.guardrail(file.Resolve(entry), at); ok {
 			list = append(list, g)
 		}
 	}
@@ -84,12 +87,12 @@ var strayKey = lazyregexp.New(`(?i)^(command|fail-?action|hint|timeout|when|para
 func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 	var list []Guardrail
 	n := 0
-	for line := range strings.Lines(v.text) {
+	for line := range strings.Lines(v.Text) {
 		n++
 		switch line = strings.TrimSpace(line); {
 		case line == "" || line[0] == '#':
 		case strayKey.MatchString(line):
-			l.report(at(n), "%s looks like YAML without a list: begin each guardrail with `- command: …`", l.quote(line))
+			l.Report(at(n), "%s looks like YAML without a list: begin each guardrail with `- command: …`", l.Quote(line))
 			return nil
 		default:
 			if g := defaultGuardrail(); l.command(line, at(n), &g) {
@@ -98,7 +101,7 @@ func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 		}
 	}
 	if len(list) > maxGuardrails {
-		l.report(v.where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
+		l.Report(v.Where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
 		return nil
 	}
 	return list
@@ -113,109 +116,100 @@ func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) 
 	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
 		return g, l.command(n.Value, at(n.Line), &g)
 	case n.Kind != yaml.MappingNode:
-		l.report(at(n.Line), "a guardrail is a command, or `command:` with its options")
+		l.Report(at(n.Line), "a guardrail is a command, or `command:` with its options")
 		return g, false
 	}
 	ok, seen := true, map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, val := n.Content[i], resolve(n.Content[i+1])
+		key, val := n.Content[i], file.Resolve(n.Content[i+1])
 		where := at(key.Line)
 		if seen[key.Value] {
-			l.report(where, "%s is given twice in one guardrail", l.quote(key.Value))
+			l.Report(where, "%s is given twice in one guardrail", l.Quote(key.Value))
 			ok = false
 			continue
 		}
 		seen[key.Value] = true
 		if val.Kind != yaml.ScalarNode {
-			l.report(where, "%s of a guardrail must be one value", l.quote(key.Value))
+			l.Report(where, "%s of a guardrail must be one value", l.Quote(key.Value))
 			ok = false
 			continue
 		}
 		ok = l.guardrailKey(key.Value, val, where, &g) && ok
 	}
 	if !seen["command"] {
-		l.report(at(n.Line), "the guardrail has no command")
+		l.Report(at(n.Line), "the guardrail has no command")
 		ok = false
 	}
 	return g, ok
 }
 
-// guardrailKeys are the keys of an entry.
-func guardrailKeys() []string {
-	return []string{"command", "failAction", "hint", "timeout", "when", "parallel"}
+func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
+	text := strings.TrimSpace(val.Value)
+	if val.Tag == "!!null" {
+		text = ""
+	}
+	switch {
+	case key == "command":
+		return l.command(text, where, g)
+	case !slices.Contains(file.GuardrailKeys(), key):
+		l.Report(where, "unknown key %s in a guardrail%s", l.Quote(key), l.NameMeant(key, file.GuardrailKeys()))
+		return false
+	case text == "":
+		return true
+	}
+	var want string
+	switch key {
+	case "failAction":
+		g.FailAction, want = oneOf(text, ralph.Append, ralph.Prepend, ralph.Replace)
+	case "when":
+		g.When, want = oneOf(text, Always, OnChanges)
+	case "parallel":
+		var yes string
+		yes, want = oneOf(text, "true", "false")
+		g.Parallel = yes == "true"
+	case "timeout":
+		if g.Timeout, want = guardrailTimeout().Duration(text); want == "" && g.Timeout == 0 {
+			g.Timeout = unlimited
+		}
+	case "hint":
+		if g.Hint = text; len(val.Value) > maxHint || strings.ContainsRune(val.Value, 0) {
+			l.Report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
+			return false
+		}
+	}
+	if want != "" {
+		l.Report(where, "%s %s is not allowed: %s", key, l.Quote(val.Value), want)
+	}
+	return want == ""
 }
 
-func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
-	empty := val.Tag == "!!null" || strings.TrimSpace(val.Value) == ""
-	switch {
-	case key == "command" && val.Tag != "!!null":
-		return l.command(val.Value, where, g)
-	case key == "command":
-		return l.command("", where, g)
-	case key == "failAction" && !empty:
-		switch a := ralph.FailAction(strings.ToUpper(strings.TrimSpace(val.Value))); a {
-		case ralph.Append, ralph.Prepend, ralph.Replace:
-			g.FailAction = a
-			return true
+// oneOf is the value that is spelled so, in any case, or what would be right.
+func oneOf[T ~string](text string, values ...T) (value T, want string) {
+	var names []string
+	for _, v := range values {
+		if strings.EqualFold(text, string(v)) {
+			return v, ""
 		}
-		l.report(where, "failAction %s is not allowed: give APPEND, PREPEND or REPLACE", l.quote(val.Value))
-	case key == "hint" && !empty:
-		if len(val.Value) <= maxHint && !strings.ContainsRune(val.Value, 0) {
-			g.Hint = strings.TrimSpace(val.Value)
-			return true
-		}
-		l.report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
-	case key == "timeout" && !empty:
-		d, want := span(strings.TrimSpace(val.Value), guardrailTimeout())
-		if want == "" {
-			g.Timeout = d
-			if d == 0 {
-				g.Timeout = unlimited
-			}
-			return true
-		}
-		l.report(where, "timeout %s is not allowed: %s", l.quote(val.Value), want)
-	case key == "when" && !empty:
-		switch w := When(strings.ToLower(strings.TrimSpace(val.Value))); w {
-		case Always, OnChanges:
-			g.When = w
-			return true
-		}
-		l.report(where, "when %s is not allowed: give always or changes", l.quote(val.Value))
-	case key == "parallel" && !empty:
-		switch strings.ToLower(strings.TrimSpace(val.Value)) {
-		case "true", "false":
-			g.Parallel = strings.EqualFold(strings.TrimSpace(val.Value), "true")
-			return true
-		}
-		l.report(where, "parallel %s is not allowed: give true or false", l.quote(val.Value))
-	case slices.Contains(guardrailKeys(), key):
-		return true
-	default:
-		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.nameMeant(key, guardrailKeys()))
+		names = append(names, string(v))
 	}
-	return false
+	return "", "give " + problem.OrList(names)
 }
 
 // guardrailTimeout is the input whose bounds hold for each guardrail too.
 func guardrailTimeout() Input {
-	for _, r := range limitRows() {
-		if r.Name == "guardrail-timeout" {
-			return r.Input
-		}
-	}
-	return Input{}
+	rows := limitRows()
+	return rows[slices.IndexFunc(rows, func(r row) bool { return r.Name == "guardrail-timeout" })].Input
 }
 
 func (l *loader) command(text, where string, g *Guardrail) bool {
 	g.Command = strings.TrimSpace(text)
-	switch bad := firstControl(strings.NewReplacer("\n", "", "\t", "", "\r", "").Replace(g.Command)); {
+	switch bad := input.FirstControl(strings.NewReplacer("\n", "", "\t", "", "\r", "").Replace(g.Command)); {
 	case g.Command == "":
-		l.report(where, "the guardrail has no command")
+		l.Report(where, "the guardrail has no command")
 	case len(g.Command) > maxCommand:
-		l.report(where, "the command has %d bytes: at most %d", len(g.Command), maxCommand)
+		l.Report(where, "the command has %d bytes: at most %d", len(g.Command), maxCommand)
 	case bad != "":
-		l.report(where, "command %s is not allowed: it holds %s", l.quote(g.Command), bad)
+		l.Report(where, "command %s is not allowed: it holds %s", l.Quote(g.Command), bad)
 	default:
 		return true
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/shlex"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/config/file"
 )
 
 // inferAgent names the agent by the program that is started, when nobody named
@@ -24,21 +25,21 @@ func (l *loader) inferAgent(values map[string]value) {
 	}
 	found, agent := l.infer(words), values["agent"]
 	switch {
-	case agent.given() && (!command.infer || agent.rank >= command.rank):
+	case agent.given() && (!command.Infer || agent.rank >= command.rank):
 		// Named: settings that start another known agent are not meant for it.
-		if command.infer && agent.rank > command.rank && found != "text" && !strings.EqualFold(strings.TrimSpace(agent.text), found) {
+		if command.Infer && agent.rank > command.rank && found != "text" && !strings.EqualFold(strings.TrimSpace(agent.Text), found) {
 			delete(values, "agent-command")
 			for _, name := range []string{"agent-args", "agent-exact-args"} {
-				if args := values[name]; args.path == command.path && args.from == fromFile {
+				if args := values[name]; args.Path == command.Path && args.from == fromFile {
 					delete(values, name)
 				}
 			}
 		}
 		return
-	case found == "text" && l.mode == ModeRun && !l.o.Local && !command.infer:
+	case found == "text" && l.mode == ModeRun && !l.o.Local && !command.Infer:
 		return // there agent-command replaces the program of the default agent
 	}
-	values["agent"] = value{from: command.from, where: command.where, text: found, key: command.key, rank: command.rank, kind: command.kind}
+	values["agent"] = value{from: command.from, rank: command.rank, Value: file.Value{Where: command.Where, Text: found, Key: command.Key, Kind: command.Kind}}
 	if len(words) == 1 && words[0] == found && found != "text" {
 		delete(values, "agent-command")
 	}
@@ -57,16 +58,16 @@ func (l *loader) infer(words []string) string {
 
 // words are those of a command, without a word about what is wrong with it.
 func (v value) words() []string {
-	if v.node == nil {
-		words, err := shlex.Split(v.text)
+	if v.Node == nil {
+		words, err := shlex.Split(v.Text)
 		if err != nil {
 			return nil
 		}
 		return words
 	}
 	var words []string
-	for _, n := range v.node.Content {
-		words = append(words, resolve(n).Value)
+	for _, n := range v.Node.Content {
+		words = append(words, file.Resolve(n).Value)
 	}
 	return words
 }

@@ -11,15 +11,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
-)
-
-// fileKind is the format of a configuration file.
-type fileKind int
-
-const (
-	yamlFile     fileKind = iota + 1 // .yml, .yaml
-	settingsFile                     // .json
-	shellFile                        // everything else: lines of KEY=VALUE
+	"github.com/org/ralph-action/internal/config/file"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // The settings of a project, and what one checkout lays over them.
@@ -28,24 +21,13 @@ const (
 	settingsLocalName = ".ralph/settings.local.json"
 )
 
-func kindOf(name string) fileKind {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".yml", ".yaml":
-		return yamlFile
-	case ".json":
-		return settingsFile
-	default:
-		return shellFile
-	}
-}
-
-// file is a configuration file that may be read.
-type file struct {
+// source is a configuration file that may be read.
+type source struct {
 	name  string
 	where string // who named it, for a problem with the file itself
 	typed bool   // by a person, who may name one outside the workspace
 	named bool   // it must exist
-	kind  fileKind
+	kind  file.Kind
 }
 
 // content is what a file said.
@@ -57,16 +39,16 @@ type content struct {
 // values are those of all sources, the higher over the lower.
 func (l *loader) values() map[string]value {
 	l.mode = cmp.Or(l.o.Mode, ModeRun)
-	files := l.readFiles(yamlFile)
+	files := l.readFiles(file.YAML)
 	inputs, flags := l.inputs(), l.flags()
 	commanded := l.o.Local || l.o.Mode != ""
 	if !commanded {
 		l.mode = l.chosenMode(files, inputs, flags)
 	}
-	dialect := slices.Concat(l.readFiles(settingsFile), l.readFiles(shellFile))
+	dialect := slices.Concat(l.readFiles(file.Settings), l.readFiles(file.Shell))
 	for _, f := range dialect {
 		if v, ok := f.values["mode"]; ok {
-			l.report(v.where, "it cannot be set here: give it as an input, or in %s", DefaultFile)
+			l.Report(v.Where, "it cannot be set here: give it as an input, or in %s", DefaultFile)
 			delete(f.values, "mode")
 		}
 	}
@@ -82,13 +64,13 @@ func (l *loader) values() map[string]value {
 		l.c.Loaded = append(l.c.Loaded, f.name)
 	}
 	values := merge(append(layers, inputs, flags)...)
-	if c := values["completion"]; c.infer && c.where != values["completion-token"].where {
+	if c := values["completion"]; c.Infer && c.Where != values["completion-token"].Where {
 		values["completion"] = defaults["completion"] // what it followed from is not in force
 	}
 	l.otherAgent(files, values)
 	l.distrust(values, defaults)
 	if commanded {
-		values["mode"] = value{from: fromFlag, where: "the command", text: l.mode}
+		values["mode"] = value{from: fromFlag, Value: file.Value{Where: "the command", Text: l.mode}}
 	}
 	return values
 }
@@ -97,12 +79,12 @@ func (l *loader) values() map[string]value {
 // chooses another agent: that one has its own.
 func (l *loader) otherAgent(files []content, values map[string]value) {
 	command, chosen := values["agent-command"], values["agent"]
-	if command.from != fromFile || chosen.from <= fromFile || catalog.Of(chosen.text).Own() {
+	if command.from != fromFile || chosen.from <= fromFile || catalog.Of(chosen.Text).Own() {
 		return
 	}
 	for _, f := range files {
-		if own := f.values["agent"]; own.given() && catalog.Of(own.text).Own() && f.values["agent-command"].where == command.where {
-			l.warn(command.where, "it has no effect: it belongs to agent "+own.text)
+		if own := f.values["agent"]; own.given() && catalog.Of(own.Text).Own() && f.values["agent-command"].Where == command.Where {
+			l.warn(command.Where, "it has no effect: it belongs to agent "+own.Text)
 			delete(values, "agent-command")
 		}
 	}
@@ -112,11 +94,11 @@ func (l *loader) otherAgent(files []content, values map[string]value) {
 // sandboxed: the agent of an earlier step may have written it.
 func (l *loader) distrust(values, defaults map[string]value) {
 	level := func(v value) int {
-		return slices.Index([]string{string(IsolationOff), string(IsolationAuto), string(IsolationStrict)}, strings.ToLower(strings.TrimSpace(v.text)))
+		return slices.Index([]string{string(IsolationOff), string(IsolationAuto), string(IsolationStrict)}, strings.ToLower(strings.TrimSpace(v.Text)))
 	}
-	usual, meant := level(defaults["isolation"]), defaults["isolation"].text
+	usual, meant := level(defaults["isolation"]), defaults["isolation"].Text
 	if v := values["isolation"]; v.from != fromFile && level(v) > usual { // a person asked for a sandbox
-		usual, meant = level(v), strings.ToLower(strings.TrimSpace(v.text))
+		usual, meant = level(v), strings.ToLower(strings.TrimSpace(v.Text))
 	}
 	for _, name := range []string{"agent-args", "agent-exact-args", "agent-settings", "mcp-config", "provider"} {
 		if values[name].from == fromFile {
@@ -129,29 +111,29 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	l.c.Agent.CommandFromFile = values["agent-command"].from == fromFile
 	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
-		l.report(v.where, "a file can only make it stricter than %s; %s", meant, cure)
+		l.Report(v.Where, "a file can only make it stricter than %s; %s", meant, cure)
 	}
 	for name, loose := range map[string]string{"skip-review": "true", "review-cap-policy": "accept"} {
-		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.text), loose) {
-			l.report(v.where, "a file cannot loosen the reviews of a sandboxed agent; %s", cure)
+		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.Text), loose) {
+			l.Report(v.Where, "a file cannot loosen the reviews of a sandboxed agent; %s", cure)
 		}
 	}
 	if v := values["task-dir"]; v.from == fromFile && l.o.Local {
-		name, inside := l.local(strings.TrimSpace(v.text))
-		if _, err := l.root.Stat(name); !inside || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l.report(v.where, "a file cannot open a folder outside of the workspace for a sandboxed agent; %s", cure)
+		name, inside := l.files.Local(strings.TrimSpace(v.Text))
+		if _, err := l.files.Root.Stat(name); !inside || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.Report(v.Where, "a file cannot open a folder outside of the workspace for a sandboxed agent; %s", cure)
 		}
 	}
 	// Who may ask for a run, where it goes, whether anybody looks at it, and what
 	// holds the agent: where its key is sent, what it reaches, what it may change.
 	for _, r := range l.rows {
 		if v, ok := values[r.Name]; ok && r.Guarded && v.from == fromFile {
-			l.report(v.where, "a file cannot set it for a sandboxed agent; %s", cure)
+			l.Report(v.Where, "a file cannot set it for a sandboxed agent; %s", cure)
 		}
 		if v, ok := values[r.Name]; ok && r.Name == "min-free-disk" && v.from == fromFile {
-			size, wrong := bytesOf(strings.TrimSpace(v.text), r.Input)
-			if usual, _ := bytesOf(r.Default, r.Input); wrong == "" && size < usual {
-				l.report(v.where, "a file can only make it more than %s for a sandboxed agent, which may have written the file", r.Default)
+			size, wrong := r.Size(strings.TrimSpace(v.Text))
+			if usual, _ := r.Size(r.Default); wrong == "" && size < usual {
+				l.Report(v.Where, "a file can only make it more than %s for a sandboxed agent, which may have written the file", r.Default)
 			}
 		}
 	}
@@ -159,81 +141,73 @@ func (l *loader) distrust(values, defaults map[string]value) {
 
 // readFiles reads the files of a kind, in rising priority: the one that config
 // names, or the usual ones that exist.
-func (l *loader) readFiles(kind fileKind) []content {
-	var files []file
+func (l *loader) readFiles(kind file.Kind) []content {
+	var files []source
 	if f, ok := l.namedFile(); ok && f.kind == kind {
-		files = []file{f}
+		files = []source{f}
 	} else {
 		for _, name := range l.usualFiles(kind) {
-			files = append(files, file{name: name, where: name, kind: kind})
+			files = append(files, source{name: name, where: name, kind: kind})
 		}
 	}
 	var read []content
 	for _, f := range files {
 		if values, ok := l.readFile(f); ok {
-			read = append(read, content{filepath.ToSlash(visible(l.scrub(f.name))), values})
+			read = append(read, content{filepath.ToSlash(printable.Visible(l.Scrub(f.name))), values})
 		}
 	}
 	return read
 }
 
 // usualFiles are the files of a kind that the mode looks for.
-func (l *loader) usualFiles(kind fileKind) []string {
+func (l *loader) usualFiles(kind file.Kind) []string {
 	switch {
-	case kind == yamlFile && (!l.o.Local || l.mode == ModeRun):
+	case kind == file.YAML && (!l.o.Local || l.mode == ModeRun):
 		return []string{DefaultFile}
-	case kind == shellFile && templated(l.mode):
+	case kind == file.Shell && templated(l.mode):
 		return []string{path.Join(l.c.Prompt.Home, "config")}
-	case kind == settingsFile && l.mode == ModeRun && l.o.Local:
+	case kind == file.Settings && l.mode == ModeRun && l.o.Local:
 		return []string{SettingsFile, settingsLocalName}
-	case kind == settingsFile && l.mode == ModeRun:
+	case kind == file.Settings && l.mode == ModeRun:
 		return []string{SettingsFile}
 	}
 	return nil
 }
 
 // namedFile is the file that config names.
-func (l *loader) namedFile() (file, bool) {
+func (l *loader) namedFile() (source, bool) {
 	flag, input := strings.TrimSpace(l.o.Flags["config"]), strings.TrimSpace(l.o.Inputs["config"])
 	switch {
 	case flag != "":
-		return file{name: flag, where: "flag --config", typed: true, named: true, kind: kindOf(flag)}, true
+		return source{name: flag, where: "flag --config", typed: true, named: true, kind: file.KindOf(flag)}, true
 	case input != "":
-		return file{name: input, where: "input config", named: true, kind: kindOf(input)}, true
+		return source{name: input, where: "input config", named: true, kind: file.KindOf(input)}, true
 	}
-	return file{}, false
+	return source{}, false
 }
 
 // readFile reads a configuration file. It is false when there is none.
-func (l *loader) readFile(f file) (map[string]value, bool) {
-	if !f.named && l.missing(f.name, f.kind == shellFile) {
+func (l *loader) readFile(f source) (map[string]value, bool) {
+	if !f.named && l.files.Missing(f.name, f.kind == file.Shell) {
 		const other = ".github/ralph.yaml"
 		_, replaced := l.o.Instead[DefaultFile]
-		if _, err := l.root.Stat(other); err == nil && f.name == DefaultFile && !replaced {
-			l.report(other, "is not read: call it %s", DefaultFile)
+		if _, err := l.files.Root.Stat(other); err == nil && f.name == DefaultFile && !replaced {
+			l.Report(other, "is not read: call it %s", DefaultFile)
 		}
 		return nil, false
 	}
-	data, problem := l.read(f.name, f.typed, maxFile)
-	if problem != "" {
-		l.report(f.where, "%s %s", l.quote(f.name), problem)
+	data, wrong := l.files.Read(f.name, f.typed, maxFile)
+	if wrong != "" {
+		l.Report(f.where, "%s %s", l.Quote(f.name), wrong)
 		return nil, false
 	}
-	var values map[string]value
-	switch f.kind {
-	case yamlFile:
-		values = l.parseFile(visible(f.name), data)
-	case settingsFile:
-		values = l.parseSettings(visible(f.name), data)
-	case shellFile:
-		values, l.variables = l.parseShell(visible(f.name), data)
+	read, variables := file.Read(f.kind, printable.Visible(f.name), data, inputsOf(l.rows), l.List)
+	if f.kind == file.Shell {
+		l.variables = variables
 	}
-	for name, v := range values {
-		v.from, v.kind = fromFile, f.kind
-		if v.key == "" {
-			v.key = v.where[strings.LastIndex(v.where, ": ")+len(": "):]
-		}
-		values[name] = v
+	values := map[string]value{}
+	for name, v := range read {
+		values[name] = value{Value: v, from: fromFile}
 	}
 	return values, true
 }
@@ -241,13 +215,9 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 // chosenMode is the mode that the sources of the action ask for.
 func (l *loader) chosenMode(files []content, inputs, flags map[string]value) string {
 	mode := cmp.Or(l.o.Defaults["mode"], ModeRun)
-	var layers []map[string]value
-	for _, f := range files {
-		layers = append(layers, f.values)
-	}
-	for _, values := range append(layers, inputs, flags) {
-		if v, ok := values["mode"]; ok {
-			mode = strings.ToLower(strings.TrimSpace(v.text))
+	for _, c := range append(slices.Clone(files), content{values: inputs}, content{values: flags}) {
+		if v, ok := c.values["mode"]; ok {
+			mode = strings.ToLower(strings.TrimSpace(v.Text))
 		}
 	}
 	if !slices.Contains(modes(), mode) {
@@ -268,7 +238,7 @@ func merge(layers ...map[string]value) map[string]value {
 			delete(merged, "prompt-file")
 		}
 		for name, v := range values {
-			if below, ok := merged[name]; ok && v.infer && name != "agent-command" && below.given() && !below.infer {
+			if below, ok := merged[name]; ok && v.Infer && name != "agent-command" && below.given() && !below.Infer {
 				continue
 			}
 			v.rank = rank
@@ -284,7 +254,7 @@ func (l *loader) defaults() map[string]value {
 	for _, r := range l.rows {
 		text := cmp.Or(l.o.Defaults[r.Name], dialect[r.Name], r.Default)
 		if text != "" {
-			values[r.Name] = value{from: fromDefault, where: "default of " + r.Name, text: text}
+			values[r.Name] = value{from: fromDefault, Value: file.Value{Where: "default of " + r.Name, Text: text}}
 		}
 	}
 	return values
@@ -293,7 +263,7 @@ func (l *loader) defaults() map[string]value {
 func (l *loader) environment() map[string]value {
 	for _, name := range []string{"GITHUB_TOKEN", "GH_TOKEN"} {
 		if text := l.o.Environment[name]; text != "" {
-			return map[string]value{"github-token": {from: fromEnvironment, where: "environment variable " + name, text: text}}
+			return map[string]value{"github-token": {from: fromEnvironment, Value: file.Value{Where: "environment variable " + name, Text: text}}}
 		}
 	}
 	return nil
@@ -304,10 +274,10 @@ func (l *loader) inputs() map[string]value {
 }
 
 func (l *loader) flags() map[string]value {
-	values := l.typed(l.o.Flags, fromFlag, "flag --", Input.names)
+	values := l.typed(l.o.Flags, fromFlag, "flag --", Input.Names)
 	for name, called := range l.o.Words {
 		if v, ok := values[name]; ok {
-			v.where = called
+			v.Where = called
 			values[name] = v
 		}
 	}
@@ -319,38 +289,42 @@ func (l *loader) flags() map[string]value {
 func (l *loader) typed(texts map[string]string, from layer, prefix string, names func(Input) []string) map[string]value {
 	values := map[string]value{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		i := slices.IndexFunc(l.rows, func(r row) bool { return r.called(name) })
+		i := slices.IndexFunc(l.rows, func(r row) bool { return r.Called(name) })
 		switch {
 		case i < 0 && from == fromInput && (name == "args" || name == "entrypoint"):
 			continue // the runner's own inputs of container actions
 		case i < 0:
-			l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
+			var all []string
+			for _, r := range l.rows {
+				all = append(all, r.Names()...)
+			}
+			l.Report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.NameMeant(name, all))
 			continue
 		case l.rows[i].NoAction && from == fromInput:
-			l.report(prefix+name, "it is a key of %[1]s and no input of the action: write it there, as %[2]s: …", l.yamlFile(), l.rows[i].Name)
+			l.Report(prefix+name, "it is a key of %[1]s and no input of the action: write it there, as %[2]s: …", l.yamlFile(), l.rows[i].Name)
 			continue
 		case !slices.Contains(names(l.rows[i].Input), name):
-			l.report(prefix+name, "as an input it is called %s", l.rows[i].Name)
+			l.Report(prefix+name, "as an input it is called %s", l.rows[i].Name)
 			continue
 		}
 		in := l.rows[i].Input
 		// No arguments at all can only be said by a flag that is empty.
-		if blank(in.Name, texts[name]) && in.Name != "agent-exact-args" {
+		if in.Blank(texts[name]) && in.Name != "agent-exact-args" {
 			continue
 		}
 		if other, twice := values[in.Name]; twice {
-			l.report(prefix+name, "it means the same as %s, which is given, too: give only one of them", other.called())
+			l.Report(prefix+name, "it means the same as %s, which is given, too: give only one of them", other.called())
 			continue
 		}
-		values[in.Name] = value{from: from, where: prefix + name, key: name, text: texts[name]}
+		values[in.Name] = value{from: from, Value: file.Value{Where: prefix + name, Key: name, Text: texts[name]}}
 	}
 	return values
 }
 
-// yamlFile is the file that holds the keys of the action.
+// file.YAML is the file that holds the keys of the action.
 func (l *loader) yamlFile() string {
-	if f, ok := l.namedFile(); ok && f.kind == yamlFile {
-		return visible(l.scrub(f.name))
+	if f, ok := l.namedFile(); ok && f.kind == file.YAML {
+		return printable.Visible(l.Scrub(f.name))
 	}
 	return DefaultFile
 }

@@ -2,18 +2,19 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
-	"strings"
 
-	"gopkg.in/yaml.v3"
-
-	"github.com/org/ralph-action/internal/lib/nearest"
+	"github.com/org/ralph-action/internal/config/file"
+	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/config/textfile"
 	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	maxFile   = 1 << 20  // of the configuration file
+	maxPrompt = 16 << 20 // of the task
 )
 
 // LoadOptions are the sources of a configuration. Where several give a value,
@@ -68,7 +69,7 @@ type LoadOptions struct {
 	Warnings []string
 }
 
-// Load reads and validates everything. Its error is a [*Problems] that lists
+// Load reads and validates everything. Its error is a [*problem.Problems] that lists
 // all that is wrong; the Config beside it then holds what could be read, with
 // zero values where something could not.
 //
@@ -78,16 +79,16 @@ type LoadOptions struct {
 // (mode run), or Home/config (plan, build and prompt). The input or flag config
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
-	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
+	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), List: problem.NewList(append(forgeTokens(o), o.Inputs["api-key"]))}
 	l.c.Sources, l.c.Warnings = map[string]string{}, slices.Clone(o.Warnings)
 	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
-		l.report("workspace", "%s cannot be opened: %s", l.quote(o.Dir), cause(err))
-		return l.c, l.problems()
+		l.Report("workspace", "%s cannot be opened: %s", l.Quote(o.Dir), textfile.Cause(err))
+		return l.c, l.Err()
 	}
 	defer root.Close()
-	l.root = root
+	l.files = textfile.Workspace{Dir: o.Dir, Root: root, Instead: o.Instead, Seen: o.Seen}
 
 	values := l.values()
 	l.inferAgent(values)
@@ -98,7 +99,7 @@ func Load(o LoadOptions) (Config, error) {
 		}
 		v.in = r.Input
 		l.c.Sources[r.Name] = v.source()
-		if v.node == nil && l.tooLong(v) {
+		if v.Node == nil && l.tooLong(v) {
 			continue
 		}
 		r.set(l, v)
@@ -110,7 +111,7 @@ func Load(o LoadOptions) (Config, error) {
 			l.c.shown = append(l.c.shown, show(v))
 		}
 	}
-	return l.c, l.problems()
+	return l.c, l.Err()
 }
 
 // pointless reports whether an input means nothing for this run, so that nobody wants
@@ -124,7 +125,7 @@ func (l *loader) pointless(in Input) bool {
 		return l.c.Loop.Completion.Kind != ralph.CompletionDoneFile
 	case !l.o.Local:
 		return false
-	case in.Group == groupTrigger:
+	case in.Group == GroupTrigger:
 		return true
 	case in.Group == groupSandbox:
 		return l.c.Sandbox.Isolation == IsolationOff && in.Name != "isolation"
@@ -147,175 +148,43 @@ const (
 
 // value is one setting as it was given.
 type value struct {
-	in    Input
-	from  layer
-	where string // "input branch", "flag --branch", "FILE:3: branch"
-	text  string
-	node  *yaml.Node // of a list in the file; text is then only for showing
-	line  int        // of the first line of text in the file; 0: unknown
-	path  string     // of the file
-	key   string     // what the user called it; empty: in.Name
-	rank  int        // of the layer it came in, to compare
-	kind  fileKind   // of the file
-	// infer says of agent-command that it names the agent, too, above any agent
-	// of a lower layer. Of others that they are implied by another key, so that
-	// what any layer says outright wins.
-	infer bool
+	file.Value // Where may be "input branch", too; Key what the user called it; empty: in.Name
+	in         Input
+	from       layer
+	rank       int // of the layer it came in, to compare
 }
 
 // given says that somebody gave the value.
 func (v value) given() bool { return v.from > fromDefault }
 
 // called is the name the user knows the setting by.
-func (v value) called() string { return cmp.Or(v.key, v.in.Name) }
+func (v value) called() string { return cmp.Or(v.Key, v.in.Name) }
 
 func (v value) source() string {
 	if v.from == fromDefault {
 		return defaultSource
 	}
-	return v.where
+	return v.Where
 }
 
 // loader collects values and problems while a Config is being read.
 type loader struct {
-	o       LoadOptions
-	rows    []row
-	root    *os.Root
-	secrets []string // no message shows them
-	tokens  []string // those of the forge
-	c       Config
-	mode    string // one of modes, also when the input is wrong
+	*problem.List
+	o      LoadOptions
+	rows   []row
+	files  textfile.Workspace
+	tokens []string // those of the forge
+	c      Config
+	mode   string // one of modes, also when the input is wrong
 	// variables are those of the shell-style file.
 	variables map[string]string
 	restarted int // max-restarts
-	list      []Problem
-	more      int // problems beyond maxProblems
-}
-
-// report notes a problem. Foreign values among args must have gone through
-// quote; secrets are taken out of the rest here.
-func (l *loader) report(where, format string, args ...any) {
-	if len(l.list) == maxProblems {
-		l.more++
-		return
-	}
-	l.list = append(l.list, Problem{
-		Where: visible(l.scrub(where)),
-		Text:  l.scrub(fmt.Sprintf(format, args...)),
-	})
-}
-
-func (l *loader) problems() error {
-	if len(l.list) == 0 {
-		return nil
-	}
-	return &Problems{List: l.list, More: l.more}
-}
-
-// quote shows a foreign value: without secrets, escaped, cut.
-func (l *loader) quote(s string) string { return quote(l.scrub(s)) }
-
-func (l *loader) scrub(s string) string {
-	for _, token := range l.secrets {
-		s = strings.ReplaceAll(s, token, "***")
-	}
-	return s
 }
 
 // forgeTokens are the tokens that no agent may see.
 func forgeTokens(o LoadOptions) []string {
-	return parts([]string{
+	return problem.Parts([]string{
 		o.Inputs["github-token"], o.Flags["github-token"], o.Inputs["ci-token"], o.Inputs["branch-token"],
 		o.Environment["GITHUB_TOKEN"], o.Environment["GH_TOKEN"],
 	})
-}
-
-// parts are values that no message may show, with their words. Very short ones
-// are left out: replacing them would spoil every message and protect nothing.
-func parts(values []string) []string {
-	var list []string
-	for _, t := range values {
-		// A token pasted with something around it is refused, and still not shown.
-		for _, part := range append(strings.Fields(t), t) {
-			if len(part) >= 4 {
-				list = append(list, part)
-			}
-		}
-	}
-	// The longest first, so that a part does not break up the whole.
-	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
-	return list
-}
-
-// blank says that a text stands for nothing given. White space counts as
-// nothing except for the task, where it is more likely a mistake.
-func blank(name, text string) bool {
-	if name == "prompt" {
-		return text == ""
-	}
-	return strings.TrimSpace(text) == ""
-}
-
-// suggest names what was probably meant, as the end of a sentence.
-func (l *loader) suggest(name string, fits func(Input) bool) string {
-	var names []string
-	for _, r := range l.rows {
-		if fits(r.Input) {
-			names = append(append(names, r.Name), r.Aliases...)
-		}
-	}
-	return l.nameMeant(name, names)
-}
-
-func (l *loader) didYouMean(name string, candidates []string) string {
-	if len(l.list) == maxProblems {
-		return "" // nobody will read it, and it is the dear part of a problem
-	}
-	if near := nearest.Of(name, candidates); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
-}
-
-// nameMeant is didYouMean for the names of inputs and keys, of which a name may be
-// one of the words. Where none is near, it says which there are.
-func (l *loader) nameMeant(name string, candidates []string) string {
-	const most = 8 // names in a hint
-	named := nearest.WithWord(name, candidates)
-	near := nearest.Of(name, candidates)
-	switch {
-	case len(l.list) == maxProblems:
-		return ""
-	case near != "" && (len(named) == 0 || nearest.Distance(nearest.Kebab(name), nearest.Kebab(near)) <= 1):
-		return "; did you mean " + near + "?"
-	case len(named) > 0 && len(named) <= most:
-		return "; did you mean " + orList(named) + "?"
-	case len(candidates) <= most:
-		return "; give " + orList(candidates)
-	}
-	return "; docs/configuration.md lists all"
-}
-
-// orList is names as a sentence has them: a, b or c.
-func orList(names []string) string {
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// cause is the reason in a file error without the path, which the message
-// names itself.
-func cause(err error) string {
-	switch pathErr := (*fs.PathError)(nil); {
-	case errors.Is(err, fs.ErrNotExist):
-		return "it does not exist"
-	case errors.Is(err, fs.ErrPermission):
-		return "permission denied"
-	case errors.As(err, &pathErr):
-		return pathErr.Err.Error()
-	default:
-		return err.Error()
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
@@ -445,12 +446,12 @@ func TestRedacted(t *testing.T) {
 // problems are the lines of an error of Load.
 func problems(t *testing.T, err error) []string {
 	t.Helper()
-	var p *config.Problems
+	var p *problem.Problems
 	if err == nil {
 		return nil
 	}
 	if !errors.As(err, &p) {
-		t.Fatalf("Load error is %T, want *config.Problems", err)
+		t.Fatalf("Load error is %T, want *problem.Problems", err)
 	}
 	var list []string
 	for _, one := range p.List {

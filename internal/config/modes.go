@@ -130,12 +130,3 @@ func Defaults(mode string, local bool) map[string]string {
 	}
 	return d
 }
-
-// shorts are the letters of flags that a mode has of its own, and takes from
-// others.
-func shorts(mode string) map[string]rune {
-	if mode == ModeTasks {
-		return map[string]rune{"max-iterations": 'n', "model": 'm'}
-	}
-	return nil
-}

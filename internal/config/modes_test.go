@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -286,6 +287,42 @@ func TestPointlessDefaults(t *testing.T) {
 		for i := 0; i < len(tt.flags); i += 2 {
 			if !strings.Contains(shown, tt.flags[i]+": ") {
 				t.Errorf("%s: Redacted() lacks %s, which was given:\n%s", tt.name, tt.flags[i], shown)
+			}
+		}
+	}
+}
+
+// What --help does not list is refused, and with a reason.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	samples := map[string]string{
+		"completion": "text", "working-directory": "specs", "scm-tasks": "commit", "session": "resume", "task-dir": "specs", "max-restarts": "3",
+		"ralph-dir": "other", "stories": "US-1", "parallel": "2", "publish": "bundle", "lane": "w1-L001-0123456789ab", "lanes": "specs", "on-conflict": "return", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
+		"review-model": "m", "ultrawork": "true", "ultrawork-prompt": "Go on.", "prompt": "Go on.", "prompt-file": "f.md",
+	}
+	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session"} {
+		for _, in := range config.Inputs() {
+			if !config.Refuses(mode, in.Name) || mode == "prompt" && in.Name == "prompt-file" { // it is the word
+				continue
+			}
+			flags := pairs("agent", "claude", "scm-command", "git", in.Name, samples[in.Name])
+			switch mode {
+			case "prompt":
+				flags["prompt-file"] = "f.md"
+			case "run", "session":
+				flags["prompt"] = "Go on."
+			case "supervise":
+				flags["task-dir"] = "specs"
+			}
+			if mode == "session" && in.Name == "session" {
+				flags["session"] = "fresh" // the other one is its default
+			}
+			_, err := config.Load(config.LoadOptions{
+				Dir: workspace(t, map[string]string{"specs/": "", "f.md": "Go on."}), Local: true, Mode: mode, Flags: flags,
+				Prompts: map[string]string{"plan": "plan", "build": "build"},
+			})
+			if err == nil || !regexp.MustCompile(`(?m)(^|flag --)`+in.Name+`:`).MatchString(err.Error()) {
+				t.Errorf("Load(%s, --%s %s) = %v, want it refused", mode, in.Name, samples[in.Name], err)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/config/input"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -19,16 +20,16 @@ func (l *loader) unlessNone(v value) string {
 // pathspecs are checked by git itself later; here only that they can be handed
 // over.
 func (l *loader) pathspecs(v value) []string {
-	if v.node == nil {
-		v.text = outsideParentheses(v.text)
+	if v.Node == nil {
+		v.Text = outsideParentheses(v.Text)
 	}
 	list := l.names(v)
 	for i, p := range list {
 		list[i] = strings.ReplaceAll(p, "\x1f", ",")
 	}
 	for _, p := range list {
-		if bad := firstControl(p); bad != "" {
-			l.report(v.where, "pathspec %s is not allowed: it holds %s", l.quote(p), bad)
+		if bad := input.FirstControl(p); bad != "" {
+			l.Report(v.Where, "pathspec %s is not allowed: it holds %s", l.Quote(p), bad)
 		}
 	}
 	return list
@@ -53,19 +54,6 @@ func outsideParentheses(s string) string {
 	}, s)
 }
 
-var repositoryName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
-
-// repository is owner/name.
-func (l *loader) repository(v value) string {
-	s := strings.TrimSpace(v.text)
-	_, name, _ := strings.Cut(s, "/")
-	if !repositoryName.MatchString(s) || strings.Trim(name, ".") == "" {
-		l.refuse(v, "give owner/name, such as octo-org/hello")
-		return ""
-	}
-	return s
-}
-
 // A login is what GitHub takes for one, and Gitea: letters, digits, hyphens,
 // underscores and dots. Apps have "[bot]" behind theirs.
 var loginPattern = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?$`)
@@ -76,7 +64,7 @@ func (l *loader) logins(v value) []string {
 	for i, n := range list {
 		list[i] = strings.TrimPrefix(n, "@")
 		if !loginPattern.MatchString(list[i]) {
-			l.report(v.where, "%s is no name of an account: give logins, separated by commas", l.quote(n))
+			l.Report(v.Where, "%s is no name of an account: give logins, separated by commas", l.Quote(n))
 		}
 	}
 	return list
@@ -93,7 +81,7 @@ func (l *loader) teams(v value) []string {
 			slug = after
 		}
 		if !teamPattern.MatchString(slug) {
-			l.report(v.where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.quote(n))
+			l.Report(v.Where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.Quote(n))
 		}
 		list[i] = slug
 	}
@@ -101,20 +89,10 @@ func (l *loader) teams(v value) []string {
 	return slices.Compact(list)
 }
 
-// slashCommand is a word that begins a line of a comment.
-func (l *loader) slashCommand(v value) string {
-	s := l.line(v)
-	if strings.ContainsAny(s, " \t<>`") {
-		l.refuse(v, "give one word such as /ralph")
-		return ""
-	}
-	return s
-}
-
 // bodyFile is the text of a file, which beats the body.
 func (l *loader) bodyFile(v value) string {
 	v.in.Max = maxBody
-	return l.fileText(v, v.text)
+	return l.fileText(v, v.Text)
 }
 
 // maxBody bounds the owner's part of the pull request's body, in bytes.
@@ -124,13 +102,13 @@ const maxBody = 20_000
 func (l *loader) patterns(v value) []string {
 	list := l.names(v)
 	for _, p := range list {
-		switch bad := firstControl(p); {
+		switch bad := input.FirstControl(p); {
 		case bad != "":
-			l.report(v.where, "pattern %s is not allowed: it holds %s", l.quote(p), bad)
+			l.Report(v.Where, "pattern %s is not allowed: it holds %s", l.Quote(p), bad)
 		case strings.Trim(p, "!/ ") == "":
-			l.report(v.where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.quote(p))
+			l.Report(v.Where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.Quote(p))
 		case len(p) > 1000:
-			l.report(v.where, "pattern %s… is too long: at most 1000 bytes", l.quote(p[:60]))
+			l.Report(v.Where, "pattern %s… is too long: at most 1000 bytes", l.Quote(p[:60]))
 		}
 	}
 	return list

@@ -3,6 +3,9 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"github.com/org/ralph-action/internal/config/problem"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // setting is one value for Redacted: already cut, escaped and without secrets,
@@ -10,16 +13,16 @@ import (
 type setting struct{ name, text, source string }
 
 func show(v value) setting {
-	text := strings.TrimSpace(v.text)
+	text := strings.TrimSpace(v.Text)
 	switch v.in.Kind {
 	case Secret:
 		text = "***"
 	case Choice, Count, Dollars, Duration, Size, Bool:
-		text = visible(text)
+		text = printable.Visible(text)
 	default:
-		text = quote(text)
+		text = problem.Quote(text)
 	}
-	return setting{v.in.Name, text, visible(v.source())}
+	return setting{v.in.Name, text, printable.Visible(v.source())}
 }
 
 // defaultSource is where a value comes from that was not given.

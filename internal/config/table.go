@@ -30,14 +30,14 @@ func table() []row {
 		{"Agent", agentRows()},
 		{"Loop", loopRows()},
 		{groupSupervision, superviseRows()},
-		{groupTasks, tasksRows()},
+		{GroupTasks, tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
 		{groupSandbox, sandboxRows()},
 		{groupContent, contentRows()},
 		{groupPublishing, publishRows()},
 		{groupPull, pullRows()},
-		{groupTrigger, triggerRows()},
+		{GroupTrigger, triggerRows()},
 		{"Display", displayRows()},
 	} {
 		for _, r := range g.rows {
@@ -51,12 +51,12 @@ func table() []row {
 // Groups of inputs that mean something only in some runs.
 const (
 	groupSupervision = "Supervision"
-	groupTasks       = "Task list"
+	GroupTasks       = "Task list"
 	groupSandbox     = "Sandbox"
 	groupContent     = "Content"
 	groupPublishing  = "Publishing"
 	groupPull        = "Pull request"
-	groupTrigger     = "Trigger"
+	GroupTrigger     = "Trigger"
 )
 
 func taskRows() []row {

@@ -2,12 +2,9 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/org/ralph-action/internal/sandbox/hosts"
@@ -97,7 +94,7 @@ func (l *loader) hosts(v value) hosts.List {
 	list, err := hosts.ParseList(l.names(v))
 	if err != nil {
 		for line := range strings.Lines(err.Error()) {
-			l.report(v.where, "%s", strings.TrimSpace(line))
+			l.Report(v.Where, "%s", strings.TrimSpace(line))
 		}
 		return nil
 	}
@@ -110,9 +107,9 @@ func (l *loader) cacheNames(v value) []string {
 	for _, n := range list {
 		switch known := toolchain.CacheNames(); {
 		case (n == CachesAuto || n == CachesNone) && len(list) > 1:
-			l.report(v.where, "%s stands alone: leave the other names out", l.quote(n))
+			l.Report(v.Where, "%s stands alone: leave the other names out", l.Quote(n))
 		case n != CachesAuto && n != CachesNone && !slices.Contains(known, n):
-			l.report(v.where, "%s is no cache that ralph knows: give %s, %s, or some of %s", l.quote(n), CachesAuto, CachesNone, strings.Join(known, ", "))
+			l.Report(v.Where, "%s is no cache that ralph knows: give %s, %s, or some of %s", l.Quote(n), CachesAuto, CachesNone, strings.Join(known, ", "))
 		}
 	}
 	return list
@@ -126,19 +123,15 @@ const maxServices = 100
 func (l *loader) services(v value) (list []hosts.Service) {
 	const cure = "write services: ${{ toJSON(job.services) }}"
 	var all map[string]struct{ Ports map[string]string }
-	if err := json.Unmarshal([]byte(v.text), &all); err != nil {
-		cause := jsonCause(v.text, err)
-		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) { // its text is for programmers
-			cause = fmt.Sprintf("line %d: no %s belongs there", 1+strings.Count(v.text[:min(int(kind.Offset), len(v.text))], "\n"), kind.Value)
-		}
-		l.report(v.where, "it is not what the runner says of the job's services: %s; %s", l.scrub(cause), cure)
+	if err := json.Unmarshal([]byte(v.Text), &all); err != nil {
+		l.Report(v.Where, "it is not what the runner says of the job's services: %s; %s", l.Scrub(jsonCause(v.Text, err)), cure)
 		return nil
 	}
 	taken := map[int]bool{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		host, err := hosts.Canonical(name)
 		if _, address := netip.ParseAddr(host); err != nil || address == nil || host == "localhost" || strings.Contains(host, ".") {
-			l.report(v.where, "%s is no name of a service; %s", l.quote(name), cure)
+			l.Report(v.Where, "%s is no name of a service; %s", l.Quote(name), cure)
 			continue
 		}
 		if len(all[name].Ports) == 0 {
@@ -152,9 +145,9 @@ func (l *loader) services(v value) (list []hosts.Service) {
 			s.Published, errHere = hosts.Port(published)
 			switch {
 			case err != nil || errHere != nil:
-				l.report(v.where, "the ports %s: %s of %s are no numbers from 1 to 65535; %s", l.quote(port), l.quote(published), host, cure)
+				l.Report(v.Where, "the ports %s: %s of %s are no numbers from 1 to 65535; %s", l.Quote(port), l.Quote(published), host, cure)
 			case taken[s.Published]:
-				l.report(v.where, "port %d of localhost is there twice", s.Published)
+				l.Report(v.Where, "port %d of localhost is there twice", s.Published)
 			default:
 				taken[s.Published] = true
 				list = append(list, s)
@@ -162,7 +155,7 @@ func (l *loader) services(v value) (list []hosts.Service) {
 		}
 	}
 	if len(list) > maxServices {
-		l.report(v.where, "%d ports are too many: at most %d", len(list), maxServices)
+		l.Report(v.Where, "%d ports are too many: at most %d", len(list), maxServices)
 	}
 	return list
 }
@@ -172,30 +165,3 @@ const (
 	CachesAuto = "auto" // those whose tool is on PATH
 	CachesNone = "none"
 )
-
-// units are what sizes are written with, the longest first.
-func units() []struct {
-	name string
-	size int64
-} {
-	return []struct {
-		name string
-		size int64
-	}{
-		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-		{"KB", kilobyte}, {"MB", megabyte}, {"GB", gigabyte}, {"TB", terabyte},
-	}
-}
-
-// bytesText prints a size as people type it.
-func bytesText(n int64) string {
-	for _, u := range []struct {
-		name string
-		size int64
-	}{{"TB", terabyte}, {"GB", gigabyte}, {"MB", megabyte}, {"KB", kilobyte}} {
-		if n >= u.size && n%u.size == 0 {
-			return strconv.FormatInt(n/u.size, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(n, 10)
-}

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -22,7 +22,7 @@ func (l *loader) validateTask(values map[string]value) {
 	file, hasFile := values["prompt-file"]
 	switch {
 	case hasText && hasFile:
-		l.report(text.where, "there are two prompts, %s is the other: give only one of them", file.where)
+		l.Report(text.Where, "there are two prompts, %s is the other: give only one of them", file.Where)
 		return
 	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
 	case l.mode == ModeSupervise && (l.c.Agent.Name == "text" || l.c.Agent.Exact):
@@ -32,7 +32,7 @@ func (l *loader) validateTask(values map[string]value) {
 	case l.mode == ModeTasks, l.mode == ModeIntegrate:
 		// prompt.md is the folder's.
 	case l.o.EventName != "" && takesEvent(l.mode):
-		l.report("prompt", "the event %s has no task text: set prompt or prompt-file", visible(l.o.EventName))
+		l.Report("prompt", "the event %s has no task text: set prompt or prompt-file", printable.Visible(l.o.EventName))
 	default:
 		how := "prompt or as prompt-file"
 		switch {
@@ -42,7 +42,7 @@ func (l *loader) validateTask(values map[string]value) {
 		case l.mode == ModeSession:
 			how = "a word: ralph session \"Make the tests pass\", or with --prompt-file"
 		}
-		l.report("prompt", "there is nothing to do: give the task as %s", how)
+		l.Report("prompt", "there is nothing to do: give the task as %s", how)
 	}
 	l.checkMarker(values)
 }
@@ -54,7 +54,7 @@ func takesEvent(mode string) bool { return mode == ModeRun || mode == ModeSessio
 // false when there is neither.
 func (l *loader) template() bool {
 	name := path.Join(l.c.Prompt.Home, "prompts", l.mode+".md")
-	if l.missing(name, false) {
+	if l.files.Missing(name, false) {
 		// It asks for the usual marker; another one may be wanted.
 		usual := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
 		l.c.Prompt.Text = strings.ReplaceAll(l.o.Prompts[l.mode], usual.Marker(), l.c.Loop.Completion.Marker())
@@ -62,11 +62,11 @@ func (l *loader) template() bool {
 		return l.c.Prompt.Builtin
 	}
 	l.c.Prompt.File = name
-	switch data, problem := l.read(name, false, maxPrompt); {
-	case problem != "":
-		l.report(visible(name), "%s %s", l.quote(name), problem)
+	switch data, wrong := l.files.Read(name, false, maxPrompt); {
+	case wrong != "":
+		l.Report(printable.Visible(name), "%s %s", l.Quote(name), wrong)
 	case strings.TrimSpace(string(data)) == "":
-		l.report(visible(name), "it is empty: say what is to be done, or remove the file for the built-in prompt")
+		l.Report(printable.Visible(name), "it is empty: say what is to be done, or remove the file for the built-in prompt")
 	default:
 		l.c.Prompt.Text = string(data)
 	}
@@ -88,17 +88,17 @@ func (l *loader) checkMarker(values map[string]value) {
 	case l.c.Prompt.Builtin:
 		what = "the built-in prompt of mode " + l.mode
 	case l.c.Prompt.File != "":
-		what = "prompt file " + l.quote(l.c.Prompt.File)
+		what = "prompt file " + l.Quote(l.c.Prompt.File)
 	}
 	cure := ": tell the agent in it to print that when everything is done, or set " + l.option("completion-rule", "true")
 	if l.mode == ModePrompt {
-		l.c.Prompt.Invalid = visible(l.scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
+		l.c.Prompt.Invalid = printable.Visible(l.Scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
 		return
 	}
 	where := "mode " + l.mode
 	for _, name := range []string{"prompt", "prompt-file"} {
 		if v, ok := values[name]; ok {
-			where = v.where
+			where = v.Where
 		}
 	}
 	l.warn(where, what+" does not contain "+marker+", so the agent does not know how to end the loop"+cure)
@@ -107,7 +107,7 @@ func (l *loader) checkMarker(values map[string]value) {
 // declare sets what a template may name.
 func (l *loader) declare() {
 	if l.c.Git.WorkingDirectory != "." && l.c.Git.WorkingDirectory != "" && l.mode != ModePrompt {
-		l.report("working-directory", "mode %s works at the top of the workspace, where its plan and its specifications are: leave it out", l.mode)
+		l.Report("working-directory", "mode %s works at the top of the workspace, where its plan and its specifications are: leave it out", l.mode)
 	}
 	l.c.Prompt.PlanFile = path.Join(l.c.Prompt.Home, "implementation_plan.md")
 	l.c.Prompt.Variables = maps.Clone(l.variables)
@@ -129,25 +129,19 @@ func (l *loader) declare() {
 
 // specs checks that the folder with the specifications is there.
 func (l *loader) specs() {
-	name, inside := l.local(l.c.Prompt.SpecsDir)
-	stat := l.root.Stat
+	name, inside := l.files.Local(l.c.Prompt.SpecsDir)
+	stat := l.files.Root.Stat
 	switch {
 	case inside:
 	case l.o.Local:
-		stat = os.Stat
-		if name = l.c.Prompt.SpecsDir; !filepath.IsAbs(name) {
-			name = filepath.Join(l.o.Dir, name)
-		}
+		stat, name = os.Stat, l.files.Abs(l.c.Prompt.SpecsDir)
 	default:
-		l.report("SPECS_DIR", "%s is outside the workspace: give a folder relative to it", l.quote(l.c.Prompt.SpecsDir))
+		l.Report("SPECS_DIR", "%s is outside the workspace: give a folder relative to it", l.Quote(l.c.Prompt.SpecsDir))
 		return
 	}
-	switch st, err := stat(name); {
-	case errors.Is(err, fs.ErrNotExist):
-		l.report("SPECS_DIR", "the folder %s does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop", l.quote(l.c.Prompt.SpecsDir))
-	case err != nil:
-		l.report("SPECS_DIR", "%s cannot be used: %s", l.quote(l.c.Prompt.SpecsDir), cause(err))
-	case !st.IsDir():
-		l.report("SPECS_DIR", "%s is not a folder", l.quote(l.c.Prompt.SpecsDir))
+	if st, err := stat(name); errors.Is(err, fs.ErrNotExist) {
+		l.Report("SPECS_DIR", "the folder %s does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop", l.Quote(l.c.Prompt.SpecsDir))
+	} else {
+		l.isFolder("SPECS_DIR", l.c.Prompt.SpecsDir, st, err)
 	}
 }

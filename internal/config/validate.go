@@ -3,13 +3,15 @@ package config
 import (
 	"strings"
 
+	"github.com/org/ralph-action/internal/config/file"
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // validate checks what involves more than one input, and fills in what depends
 // on another.
 func (l *loader) validate(values map[string]value) {
-	if l.c.Loop.Completion.Token == "" && values["completion-token"].text == "" {
+	if l.c.Loop.Completion.Token == "" && values["completion-token"].Text == "" {
 		l.c.Loop.Completion.Token = map[ralph.CompletionKind]string{
 			ralph.CompletionPromise:  ralph.UsualPromise,
 			ralph.CompletionTasks:    ralph.UsualPromise,
@@ -42,7 +44,7 @@ func (l *loader) validate(values map[string]value) {
 
 // warn notes what is accepted although it is not right.
 func (l *loader) warn(where, text string) {
-	l.c.Warnings = append(l.c.Warnings, visible(l.scrub(where+": "+text)))
+	l.c.Warnings = append(l.c.Warnings, printable.Visible(l.Scrub(where+": "+text)))
 }
 
 // option is how an input is given here, for a sentence.
@@ -57,7 +59,7 @@ func (l *loader) validateAgent(values map[string]value) {
 	}
 	if l.c.Agent.Name == "text" && len(l.c.Agent.Command) == 0 && !l.refused(command) {
 		switch {
-		case templated(l.mode), values["agent"].kind == shellFile:
+		case templated(l.mode), values["agent"].Kind == file.Shell:
 			l.c.Agent.Name, l.c.Output.Format = "cline", "text"
 			if !l.c.Agent.Exact {
 				l.c.Agent.Args = append([]string{"--yolo", "--verbose"}, l.c.Agent.Args...)
@@ -67,13 +69,13 @@ func (l *loader) validateAgent(values map[string]value) {
 			if l.o.Local {
 				where = "the command after --"
 			}
-			l.report(where, "mode supervise needs the command that it starts, and starts again until the task is done")
+			l.Report(where, "mode supervise needs the command that it starts, and starts again until the task is done")
 		default:
-			l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
+			l.Report(values["agent"].Where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 		}
 	}
 	if l.c.Agent.Name == "text" && l.c.Output.Format == "json" && l.c.Output.ResponseFilter == "" {
-		l.report(values["output-format"].where, "json of an agent that is not known needs %s: the jq expression that picks its words", nameLike("response-filter", values["output-format"]))
+		l.Report(values["output-format"].Where, "json of an agent that is not known needs %s: the jq expression that picks its words", nameLike("response-filter", values["output-format"]))
 	}
 	if !l.c.Agent.Exact {
 		return
@@ -81,7 +83,7 @@ func (l *loader) validateAgent(values map[string]value) {
 	exact := values["agent-exact-args"]
 	for _, name := range []string{"agent-args", "model", "effort", "append-system-prompt", "mcp-config", "agent-settings", "provider", "base-url"} {
 		if v, ok := values[name]; ok && v.given() && v.rank >= exact.rank {
-			l.report(v.where, "it has no effect: %s has all of the agent's arguments", exact.where)
+			l.Report(v.Where, "it has no effect: %s has all of the agent's arguments", exact.Where)
 		}
 	}
 	l.c.Agent.Args, l.c.Agent.Model, l.c.Agent.Effort, l.c.Agent.System, l.c.Agent.MCP, l.c.Agent.Settings, l.c.Provider.Name, l.c.Provider.BaseURL = nil, "", "", "", "", "", "", ""
@@ -99,8 +101,8 @@ func (l *loader) validateOutput(values map[string]value) {
 	}
 	for _, name := range []string{"max-cost-usd", "max-tokens"} {
 		if values[name].given() {
-			l.report(values[name].where, "it cannot be kept: in the agent's text mode (%s) nothing tells cost or tokens; use max-iterations or max-duration, or add %s",
-				cause.where, l.option("output-format", "json"))
+			l.Report(values[name].Where, "it cannot be kept: in the agent's text mode (%s) nothing tells cost or tokens; use max-iterations or max-duration, or add %s",
+				cause.Where, l.option("output-format", "json"))
 		}
 	}
 }
@@ -112,21 +114,21 @@ func (l *loader) validateSupervision(values map[string]value) {
 	switch {
 	case l.c.Tasks.Dir != "" || l.refused(dir):
 	case l.mode == ModeSupervise:
-		l.report("task-dir", "mode supervise needs the folder of the task: the agent puts the file DONE into it")
+		l.Report("task-dir", "mode supervise needs the folder of the task: the agent puts the file DONE into it")
 	case byFile:
-		l.report(values["completion"].where, "done-file needs task-dir: the folder that the agent puts the file DONE into")
+		l.Report(values["completion"].Where, "done-file needs task-dir: the folder that the agent puts the file DONE into")
 	}
 	if l.mode != ModeSupervise && !byFile {
 		for _, v := range []value{dir, restarts} {
 			if v.given() && !l.refused(v) {
-				l.report(v.where, "it has no effect here: it belongs to mode supervise, or to completion: done-file")
+				l.Report(v.Where, "it has no effect here: it belongs to mode supervise, or to completion: done-file")
 			}
 		}
 		return
 	}
 	switch {
 	case restarts.given() && iterations.given() && restarts.rank == iterations.rank:
-		l.report(restarts.where, "it means the same as %s here: give only one of them", iterations.where)
+		l.Report(restarts.Where, "it means the same as %s here: give only one of them", iterations.Where)
 	case restarts.given() && (!iterations.given() || restarts.rank > iterations.rank),
 		l.mode == ModeSupervise && !iterations.given():
 		l.c.Loop.MaxIterations = l.restarted
@@ -139,10 +141,10 @@ func nameLike(input string, v value) string {
 	switch {
 	case v.from == fromFlag:
 		return "--" + input
-	case v.kind == shellFile:
-		return shellKey(input)
-	case v.kind == settingsFile:
-		return SettingsKey(input)
+	case v.Kind == file.Shell:
+		return file.ShellKey(input)
+	case v.Kind == file.Settings:
+		return file.SettingsKey(input)
 	}
 	return input
 }

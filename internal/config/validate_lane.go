@@ -9,24 +9,22 @@ import (
 
 // laneKey is the key of a lane.
 func (l *loader) laneKey(v value) fanout.LaneKey {
-	key, err := fanout.ParseLaneKey(strings.TrimSpace(v.text))
+	key, err := fanout.ParseLaneKey(strings.TrimSpace(v.Text))
 	if err != nil {
-		l.report(v.where, "%s", err)
+		l.Report(v.Where, "%s", err)
 	}
 	return key
 }
 
 // lanes is a directory with what lanes handed over. It need not be there: a lane that begins has none.
 func (l *loader) lanes(v value) string {
-	text := strings.TrimSpace(v.text)
-	name, inside := l.local(text)
+	text := strings.TrimSpace(v.Text)
+	name, inside := l.files.Local(text)
 	switch {
 	case inside:
 		return filepath.Join(l.o.Dir, name)
-	case l.o.Local && filepath.IsAbs(text):
-		return filepath.Clean(text)
 	case l.o.Local:
-		return filepath.Join(l.o.Dir, text)
+		return l.files.Abs(text)
 	}
 	l.refuse(v, "it is outside the workspace: give a folder relative to it")
 	return ""
@@ -48,24 +46,24 @@ func (l *loader) validateLane(values map[string]value) {
 	if !l.c.Tasks.Lane.Bundle {
 		for _, name := range []string{"lane", "lanes"} {
 			if v := values[name]; v.given() && !l.refused(v) && !l.refused(publish) {
-				l.report(v.where, "it has no effect without %s", l.option("publish", "bundle"))
+				l.Report(v.Where, "it has no effect without %s", l.option("publish", "bundle"))
 			}
 		}
 		return
 	}
 	if len(l.c.Tasks.Stories) == 0 && !l.refused(values["stories"]) {
-		l.report(publish.where, "a lane works on stories of its own: give %s", l.option("stories", "US-001,US-002"))
+		l.Report(publish.Where, "a lane works on stories of its own: give %s", l.option("stories", "US-001,US-002"))
 	}
 	if lane := values["lane"]; l.c.Tasks.Lane.Key == (fanout.LaneKey{}) && !l.refused(lane) && !l.o.Local {
-		l.report(publish.where, "it needs the key of the lane, as the plan printed it: lane: ${{ matrix.key }}")
+		l.Report(publish.Where, "it needs the key of the lane, as the plan printed it: lane: ${{ matrix.key }}")
 	}
 	for _, name := range publishing() {
 		v := values[name]
 		if v.from < fromInput || l.refused(v) || name == "commit" && l.c.Git.Commit == CommitEach || name == "push" && l.c.Git.Push == PushNever || name == "pull-request" && !l.c.PullRequest.Wanted {
 			continue
 		}
-		if v.text != "false" && v.text != "none" {
-			l.report(v.where, "a lane publishes nothing itself (%s): leave it out here, and give it to the job that integrates", l.option("publish", "bundle"))
+		if v.Text != "false" && v.Text != "none" {
+			l.Report(v.Where, "a lane publishes nothing itself (%s): leave it out here, and give it to the job that integrates", l.option("publish", "bundle"))
 		}
 	}
 	l.c.Git.Commit, l.c.Git.Squash, l.c.Git.SCM, l.c.Git.UpdateBase, l.c.Git.Branch = CommitEach, false, SCM{}, "", ""
@@ -90,12 +88,12 @@ func publishing() []string {
 // validateParallel checks what belongs to lanes on one machine: the command plans them, and
 // puts what they make onto the branch that is checked out.
 func (l *loader) validateParallel(values map[string]value) {
-	parallel := values["parallel"].where
+	parallel := values["parallel"].Where
 	l.idle(values, "the lanes of "+parallel+" get it by themselves: leave it out", "publish", "lane", "lanes")
 	l.idle(values, "with "+parallel+" each story becomes a commit of ralph's on the branch that is checked out, and nothing is pushed: leave it out", publishing()...)
 	l.idle(values, "the lanes of "+parallel+" do not count it together: give "+l.option("max-cost-usd", "20"), "max-tokens", "max-total-cost-usd")
 	if v := values["isolation"]; l.c.Sandbox.Isolation == IsolationDocker && !l.refused(v) {
-		l.report(v.where, "a Docker Sandbox does not show ralph the work, which %s has to put together: give auto, strict or off", parallel)
+		l.Report(v.Where, "a Docker Sandbox does not show ralph the work, which %s has to put together: give auto, strict or off", parallel)
 	}
 	l.c.Tasks.Lane = Lane{}
 	if !values["max-iterations"].given() {

@@ -12,8 +12,8 @@ import (
 
 // ralphDir is the folder of the task list, which is part of the project.
 func (l *loader) ralphDir(v value) string {
-	text := strings.TrimSpace(v.text)
-	name, inside := l.local(text)
+	text := strings.TrimSpace(v.Text)
+	name, inside := l.files.Local(text)
 	switch {
 	case !inside:
 		l.refuse(v, "it is outside the workspace: give a folder of the project")
@@ -22,13 +22,8 @@ func (l *loader) ralphDir(v value) string {
 		l.refuse(v, "it is the workspace itself: give a folder below it")
 		return ""
 	}
-	switch st, err := l.root.Stat(name); {
-	case l.mode != ModeTasks: // it may be anything there
-	case errors.Is(err, fs.ErrNotExist), err == nil && st.IsDir():
-	case err == nil:
-		l.report(v.where, "%s is not a folder", l.quote(text))
-	default:
-		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
+	if st, err := l.files.Root.Stat(name); l.mode == ModeTasks && !errors.Is(err, fs.ErrNotExist) { // elsewhere it may be anything
+		l.isFolder(v.Where, text, st, err)
 	}
 	return path.Clean(filepath.ToSlash(name))
 }
@@ -38,26 +33,26 @@ func (l *loader) validateTasks(values map[string]value) {
 	byList := l.c.Loop.Completion.Kind == ralph.CompletionTasks
 	switch v := values["completion"]; {
 	case l.mode == ModeTasks && !byList && v.given() && !l.refused(v):
-		l.report(v.where, "in mode tasks the task list says when the work is done: leave it out")
+		l.Report(v.Where, "in mode tasks the task list says when the work is done: leave it out")
 	case l.mode != ModeTasks && l.mode != ModeIntegrate && byList:
-		l.report(v.where, "tasks belongs to mode tasks")
+		l.Report(v.Where, "tasks belongs to mode tasks")
 	}
 	if l.mode == ModeIntegrate {
 		l.idle(values, "it has no effect in mode integrate: the plan and the lanes have decided it", "stories", "publish", "lane", "review-agent", "review-model")
 		if l.c.Tasks.Lane.Dir == "" && !l.refused(values["lanes"]) {
-			l.report("lanes", "mode integrate needs the directory with the plan and with what the lanes handed over")
+			l.Report("lanes", "mode integrate needs the directory with the plan and with what the lanes handed over")
 		}
 		if l.c.Git.Commit != CommitEach {
-			l.report(values["commit"].where, "mode integrate makes one commit for each story: leave it out")
+			l.Report(values["commit"].Where, "mode integrate makes one commit for each story: leave it out")
 		}
 		return
 	}
 	if l.mode == ModeTasks {
 		if dir := values["working-directory"]; l.c.Git.WorkingDirectory != "." && l.c.Git.WorkingDirectory != "" {
-			l.report(dir.where, "mode tasks works at the top of the workspace, from which the task list is named: leave it out")
+			l.Report(dir.Where, "mode tasks works at the top of the workspace, from which the task list is named: leave it out")
 		}
 		if len(l.c.Git.SCM.Tasks) > 0 {
-			l.report(values["scm-tasks"].where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
+			l.Report(values["scm-tasks"].Where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
 		}
 		if l.c.Tasks.Parallel > 1 {
 			l.validateParallel(values)
@@ -79,14 +74,14 @@ func (l *loader) validateSession(values map[string]value) {
 		l.c.Loop.MinToolCalls = 0
 	}
 	if l.mode == ModeTasks && l.c.Agent.Resume {
-		l.report(values["session"].where, "in mode tasks every iteration has a fresh context, or a review would not be one: leave it out")
+		l.Report(values["session"].Where, "in mode tasks every iteration has a fresh context, or a review would not be one: leave it out")
 	}
 	if l.mode == ModeSession {
 		switch v := values["completion"]; {
 		case v.given() && l.c.Loop.Completion.Kind != ralph.CompletionPromise && !l.refused(v):
-			l.report(v.where, "a session ends with a promise: leave it out")
+			l.Report(v.Where, "a session ends with a promise: leave it out")
 		case !l.c.Agent.Resume && values["session"].given():
-			l.report(values["session"].where, "mode session is one session that goes on: leave it out")
+			l.Report(values["session"].Where, "mode session is one session that goes on: leave it out")
 		}
 		return
 	}
@@ -98,7 +93,7 @@ func (l *loader) validateSession(values map[string]value) {
 func (l *loader) idle(values map[string]value, why string, names ...string) {
 	for _, name := range names {
 		if v := values[name]; v.from >= fromInput && !l.refused(v) {
-			l.report(v.where, "%s", why)
+			l.Report(v.Where, "%s", why)
 		}
 	}
 }
@@ -114,16 +109,16 @@ func (l *loader) validateIsolation(values map[string]value) {
 	}
 	switch {
 	case !l.o.Local:
-		l.report(v.where, "docker-sandbox works locally only; in the action ralph sandboxes the agent itself: give auto or strict")
+		l.Report(v.Where, "docker-sandbox works locally only; in the action ralph sandboxes the agent itself: give auto or strict")
 	case l.c.Git.Commit == CommitEach || l.c.Git.Commit == CommitAtEnd, l.c.Loop.StallLimit > 0, l.c.Loop.MinToolCalls > 0 && l.mode != ModeSession:
-		l.report(v.where, "what happens in a Docker Sandbox is not looked at from here: it needs %s, no stall-limit and no min-tool-calls", l.option("commit", string(CommitAgent)))
+		l.Report(v.Where, "what happens in a Docker Sandbox is not looked at from here: it needs %s, no stall-limit and no min-tool-calls", l.option("commit", string(CommitAgent)))
 	case l.c.Agent.Name != "claude":
-		l.report(v.where, "a Docker Sandbox runs claude only, and the agent is %s", l.c.Agent.Name)
+		l.Report(v.Where, "a Docker Sandbox runs claude only, and the agent is %s", l.c.Agent.Name)
 	case len(l.c.Agent.Command) > 0:
-		l.report(v.where, "a Docker Sandbox brings its own claude: leave %s out", values["agent-command"].where)
+		l.Report(v.Where, "a Docker Sandbox brings its own claude: leave %s out", values["agent-command"].Where)
 	case l.c.Tasks.ReviewAgent != "" && l.c.Tasks.ReviewAgent != "claude":
-		l.report(values["review-agent"].where, "a Docker Sandbox runs claude only")
+		l.Report(values["review-agent"].Where, "a Docker Sandbox runs claude only")
 	case l.c.Agent.Fallback != "" && l.c.Agent.Fallback != "claude":
-		l.report(values["fallback-agent"].where, "a Docker Sandbox runs claude only")
+		l.Report(values["fallback-agent"].Where, "a Docker Sandbox runs claude only")
 	}
 }

@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/org/ralph-action/internal/config/file"
+)
 
 // validateSCM decides between the team's SCM tasks and our commits. Whichever
 // was given in the higher layer stands.
@@ -9,28 +13,28 @@ func (l *loader) validateSCM(values map[string]value) {
 	switch {
 	case len(l.c.Git.SCM.Tasks) == 0:
 		if len(l.c.Git.SCM.Command) > 0 && !l.refused(tasks) {
-			l.warn(command.where, "it has no effect without scm-tasks")
+			l.warn(command.Where, "it has no effect without scm-tasks")
 		}
 		l.c.Git.SCM = SCM{}
 		return
 	case len(l.c.Git.SCM.Command) == 0 || l.c.Git.SCM.Command[0] == "":
 		if !l.refused(command) {
-			l.report(tasks.where, "there is no program to run them: give scm-command, such as git")
+			l.Report(tasks.Where, "there is no program to run them: give scm-command, such as git")
 		}
 		return
 	case l.c.Git.Commit != CommitEach && l.c.Git.Commit != CommitAtEnd:
 		return
 	}
-	ours := !commit.given() && !l.o.Local && tasks.kind == settingsFile // of the action, unless the action itself is told
+	ours := !commit.given() && !l.o.Local && tasks.Kind == file.Settings // of the action, unless the action itself is told
 	switch {
 	case commit.given() && commit.rank == tasks.rank:
-		l.report(tasks.where, "SCM tasks commit by themselves: remove them, or give commit: agent instead of %s", commit.where)
+		l.Report(tasks.Where, "SCM tasks commit by themselves: remove them, or give commit: agent instead of %s", commit.Where)
 	case ours || commit.rank > tasks.rank:
-		l.warn(tasks.where, fmt.Sprintf("the SCM tasks do not run: the commits are made by ralph (commit: %s); with commit: agent they would", l.c.Git.Commit))
+		l.warn(tasks.Where, fmt.Sprintf("the SCM tasks do not run: the commits are made by ralph (commit: %s); with commit: agent they would", l.c.Git.Commit))
 		l.c.Git.SCM = SCM{}
 	default:
 		if commit.given() {
-			l.warn(commit.where, "it has no effect: SCM tasks commit by themselves ("+tasks.where+")")
+			l.warn(commit.Where, "it has no effect: SCM tasks commit by themselves ("+tasks.Where+")")
 		}
 		l.c.Git.Commit = CommitAgent
 		l.c.Sources["commit"] = tasks.source()
@@ -60,7 +64,7 @@ func (l *loader) validatePublishing(values map[string]value) {
 			"signoff": !l.c.Git.Signoff, "sign-commits": !l.c.Git.SignCommits, "milestone": l.c.PullRequest.Milestone == 0, "wait-for-ci": !l.c.PullRequest.WaitForCI, "merge": !l.c.PullRequest.AutoMerge,
 		}
 		if v.from == fromFlag && !harmless[name] && !l.refused(v) {
-			l.report(v.where, "nothing is published with commit: %s; add %s", l.c.Git.Commit, l.option("commit", string(CommitEach)))
+			l.Report(v.Where, "nothing is published with commit: %s; add %s", l.c.Git.Commit, l.option("commit", string(CommitEach)))
 		}
 	}
 }
@@ -75,14 +79,14 @@ func (l *loader) validateCommits(values map[string]value) {
 			l.c.Git.Commit = CommitAtEnd
 			l.c.Sources["commit"] = squash.source()
 		case !l.refused(squash):
-			l.report(squash.where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.where)
+			l.Report(squash.Where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.Where)
 		}
 	}
 	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && (l.mode == ModeTasks || l.mode == ModeIntegrate) {
-		l.warn(use.where, "it has no effect in mode "+l.mode+": the task list is the task")
+		l.warn(use.Where, "it has no effect in mode "+l.mode+": the task list is the task")
 	}
 	if ask := values["ask-commit-message"]; l.c.Git.AskMessage && l.c.Git.Message != "" {
-		l.warn(ask.where, "it has no effect: "+values["commit-message"].where+" is the message")
+		l.warn(ask.Where, "it has no effect: "+values["commit-message"].Where+" is the message")
 		l.c.Git.AskMessage = false
 	}
 	if !l.c.Git.SignCommits {
@@ -90,18 +94,18 @@ func (l *loader) validateCommits(values map[string]value) {
 	}
 	for _, name := range []string{"author", "committer"} {
 		if v := values[name]; v.given() {
-			l.warn(v.where, "it has no effect with sign-commits: the forge signs only what is its own")
+			l.warn(v.Where, "it has no effect with sign-commits: the forge signs only what is its own")
 		}
 	}
 	if l.c.Git.UpdateBase == UpdateRebase {
-		l.report(values["sign-commits"].where, "the forge makes commits on top of others only: with it use update-base: merge")
+		l.Report(values["sign-commits"].Where, "the forge makes commits on top of others only: with it use update-base: merge")
 	}
 }
 
 // validatePullRequest checks what is said about the pull request.
 func (l *loader) validatePullRequest(values map[string]value) {
 	if body, file := values["body"], values["body-path"]; body.given() && file.given() && body.rank == file.rank && !l.refused(file) {
-		l.warn(body.where, "it has no effect: "+file.where+" beats it")
+		l.warn(body.Where, "it has no effect: "+file.Where+" beats it")
 	}
 	none := ""
 	switch {
@@ -114,12 +118,12 @@ func (l *loader) validatePullRequest(values map[string]value) {
 	}
 	for _, name := range []string{"wait-for-ci", "merge", "assignees", "reviewers", "team-reviewers", "milestone", "push-to-fork", "delete-branch"} {
 		v := values[name]
-		if !v.given() || v.text == "false" || v.text == "none" || v.text == "0" || l.refused(v) {
+		if !v.given() || v.Text == "false" || v.Text == "none" || v.Text == "0" || l.refused(v) {
 			continue
 		}
 		if !l.c.PullRequest.Wanted && l.c.Git.Push != PushNever && (name == "push-to-fork" || name == "delete-branch" || name == "wait-for-ci") {
 			continue
 		}
-		l.warn(v.where, "it has no effect: "+none)
+		l.warn(v.Where, "it has no effect: "+none)
 	}
 }

@@ -64,23 +64,13 @@ func (m record) changed(named bool) doc.Section {
 const earlierTold = 3 // earlier runs whose changes are told
 
 // commitLines are what the agent said of each commit, each once.
-func commitLines(r ralph.Report) (lines []string) {
-	for _, it := range r.Iterations {
-		if line := it.Said.Commit; line != "" && !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+func commitLines(r ralph.Report) []string {
+	return distinct(r, func(it ralph.Iteration) []string { return []string{it.Said.Commit} })
 }
 
 // subjects are those of the commits of the run, each once.
-func subjects(r ralph.Report) (lines []string) {
-	for _, it := range r.Iterations {
-		if line := it.Commit.Subject; line != "" && !slices.Contains(lines, line) {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+func subjects(r ralph.Report) []string {
+	return distinct(r, func(it ralph.Iteration) []string { return []string{it.Commit.Subject} })
 }
 
 // saysLast reports whether the agent's last words are all that it says of what it changed.

@@ -12,20 +12,20 @@ import (
 func TestCommentWhileItRuns(t *testing.T) {
 	t.Parallel()
 	r := running()
-	golden(t, "running.comment.md", report.Comment(r, report.CommentOptions{Marker: marker}))
+	golden(t, "running.comment.md", report.Comment(r, marker))
 	golden(t, "running.body.md", report.Body(r, report.BodyOptions{Marker: marker}))
 	r.MaxIterations, r.Iterations, r.History, r.Budget = 0, nil, ralph.History{}, ralph.Budget{}
 	for n, want := range map[int]string{0: "### 🔄 Starting\n", 1: "### 🔄 Working: iteration 1\n"} {
 		r.Now = ralph.Activity{Iteration: n}
-		if got := report.Comment(r, report.CommentOptions{}); !strings.HasPrefix(got, want) || strings.Contains(got, "So far") {
+		if got := report.Comment(r, ""); !strings.HasPrefix(got, want) || strings.Contains(got, "So far") {
 			t.Errorf("Comment(iteration %d) = %q, want %q first", n, got, want)
 		}
 	}
-	if got := report.Comment(ralph.Report{}, report.CommentOptions{}); got != "### 🔄 Starting\n" {
+	if got := report.Comment(ralph.Report{}, ""); got != "### 🔄 Starting\n" {
 		t.Errorf("Comment(nothing) = %q", got)
 	}
 	stories := tasksRun()
-	if got := report.Comment(goesOn(stories), report.CommentOptions{}); !strings.Contains(got, "stories") || !strings.Contains(got, "review US-002: approved") {
+	if got := report.Comment(goesOn(stories), ""); !strings.Contains(got, "stories") || !strings.Contains(got, "review US-002: approved") {
 		t.Errorf("Comment(task list) = %s, want the stories and the steps", got)
 	}
 }
@@ -33,7 +33,7 @@ func TestCommentWhileItRuns(t *testing.T) {
 func TestCommentWhenItEnded(t *testing.T) {
 	t.Parallel()
 	r := continuedRun()
-	got := report.Comment(r, report.CommentOptions{Marker: marker})
+	got := report.Comment(r, marker)
 	for _, part := range []string{
 		marker + "\n\n### ✅ Completed in 2 iterations — $0.03, 41s\n", "[#12](https://github.com/octo/calc/pull/12) (updated", "✅ 5 checks passed", "cost of the branch: about $5.08 of $20.00",
 		"[log of this run](https://github.com/octo/calc/actions/runs/42)",
@@ -42,10 +42,10 @@ func TestCommentWhenItEnded(t *testing.T) {
 			t.Errorf("Comment(completed) lacks %q:\n%s", part, got)
 		}
 	}
-	if got := report.Comment(maxIterations(), report.CommentOptions{}); !strings.Contains(got, "### What is left to do\n") {
+	if got := report.Comment(maxIterations(), ""); !strings.Contains(got, "### What is left to do\n") {
 		t.Errorf("Comment(max-iterations) does not say what is left:\n%s", got)
 	}
-	if got := report.Comment(invalid(), report.CommentOptions{}); !strings.Contains(got, "is not a number") {
+	if got := report.Comment(invalid(), ""); !strings.Contains(got, "is not a number") {
 		t.Errorf("Comment(invalid) does not say why:\n%s", got)
 	}
 	for what, r := range map[string]ralph.Report{"ended": huge(), "running": huge()} {
@@ -53,7 +53,7 @@ func TestCommentWhenItEnded(t *testing.T) {
 			r = goesOn(r)
 			r.Now.Iteration = 1001
 		}
-		got := report.Comment(r, report.CommentOptions{Marker: marker})
+		got := report.Comment(r, marker)
 		if len(got) > 16_000 || !strings.HasPrefix(got, marker) || !strings.Contains(got, "1001") && what == "running" {
 			t.Errorf("Comment of a huge run that is %s has %d bytes", what, len(got))
 		}

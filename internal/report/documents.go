@@ -149,25 +149,19 @@ func (m record) closings(issues []int) string {
 	return strings.Join(lines, "\n")
 }
 
-// CommentOptions is what a comment needs beyond the record.
-type CommentOptions struct {
-	// Marker is the first line, by which the comment is known as ours: an HTML
-	// comment. Empty: none.
-	Marker string
-}
-
 // Comment is the record of a run for an issue or a pull request, in a few
 // lines. While the run has no outcome it tells what it does, later what came
-// of it; the text is meant to replace the one before.
-func Comment(r ralph.Report, o CommentOptions) string {
+// of it; the text is meant to replace the one before. marker is the first line, by which
+// the comment is known as ours: an HTML comment; empty: none.
+func Comment(r ralph.Report, marker string) string {
 	p := &r.Publication
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
 	m := record{r, commentLimits.bounds()}
 	if r.Outcome == "" {
-		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
+		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", marker), m.progress(), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
 	}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
-		asIs("marker", o.Marker), m.headline(), m.facts(m.links()), m.reasons(), m.unchanged(true), m.errors(),
+		asIs("marker", marker), m.headline(), m.facts(m.links()), m.reasons(), m.unchanged(true), m.errors(),
 		m.findings(), m.patch(), m.checks(), m.left(), m.commentFooter(),
 	})
 }

@@ -78,7 +78,7 @@ func commits(r ralph.Report) int {
 // models names the models the agent reported, in the order of first use, or
 // the one that was asked for. Foreign text.
 func models(r ralph.Report) []string {
-	names := distinct(r, func(t ralph.Turn) string { return t.Model })
+	names := ofTurns(r, func(t ralph.Turn) string { return t.Model })
 	if len(names) == 0 && r.Model != "" {
 		names = append(names, r.Model)
 	}
@@ -87,20 +87,30 @@ func models(r ralph.Report) []string {
 
 // agents names the agents that worked, in the order of first use. Foreign text.
 func agents(r ralph.Report) []string {
-	return distinct(r, func(t ralph.Turn) string { return cmp.Or(t.Agent, r.Agent) })
+	return ofTurns(r, func(t ralph.Turn) string { return cmp.Or(t.Agent, r.Agent) })
 }
 
-// distinct are the names that turns have, each once.
-func distinct(r ralph.Report, name func(ralph.Turn) string) []string {
-	var names []string
-	for _, it := range r.Iterations {
+// ofTurns are the names that turns have, each once.
+func ofTurns(r ralph.Report, name func(ralph.Turn) string) []string {
+	return distinct(r, func(it ralph.Iteration) (names []string) {
 		for _, t := range words.EveryTurn(it) {
-			if n := name(t); n != "" && !slices.Contains(names, n) {
-				names = append(names, n)
+			names = append(names, name(t))
+		}
+		return names
+	})
+}
+
+// distinct are the texts that iterations have, each once.
+func distinct(r ralph.Report, texts func(ralph.Iteration) []string) []string {
+	var all []string
+	for _, it := range r.Iterations {
+		for _, s := range texts(it) {
+			if s != "" && !slices.Contains(all, s) {
+				all = append(all, s)
 			}
 		}
 	}
-	return names
+	return all
 }
 
 // finalText is the last thing the agent said in the run.

@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			golden(t, name+".body.md", report.Body(r, report.BodyOptions{Extra: "Reviewed weekly.", Marker: marker, Closes: 7}))
-			golden(t, name+".comment.md", report.Comment(r, report.CommentOptions{Marker: marker}))
+			golden(t, name+".comment.md", report.Comment(r, marker))
 			golden(t, name+".txt", report.Text(r, report.Style{Emoji: true, Width: 100}))
 			page, err := report.HTML(r, nil)
 			if err != nil {
@@ -36,10 +36,10 @@ func TestGolden(t *testing.T) {
 				t.Fatalf("JSON(%s) = %v", name, err)
 			}
 			golden(t, name+".json", string(file))
-			log := logs.SessionHeader(1, r.Mode, r.Started)
+			log := logs.SessionHeader(1, r.Mode, ralph.Step{}, r.Started)
 			for i, it := range r.Iterations {
 				if i > 0 && it.Step != (ralph.Step{}) {
-					log += logs.SessionStepHeader(it.Number, r.Mode, it.Step, it.Started)
+					log += logs.SessionHeader(it.Number, r.Mode, it.Step, it.Started)
 				}
 				log += logs.SessionFooter(it)
 			}

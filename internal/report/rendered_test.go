@@ -166,7 +166,7 @@ func checkRendered(t *testing.T, s string) {
 	t.Helper()
 	for _, o := range []ralph.Outcome{ralph.Blocked, ""} {
 		r := everywhere(s, o)
-		harmless(t, "Comment", report.Comment(r, report.CommentOptions{Marker: "<!-- ralph-action -->"}))
+		harmless(t, "Comment", report.Comment(r, "<!-- ralph-action -->"))
 		harmless(t, "Body", report.Body(r, report.BodyOptions{Marker: "<!-- ralph-action -->"}))
 		if o != "" {
 			harmless(t, "Summary", report.Summary(r))

@@ -28,7 +28,7 @@ func session(mode, reason string) string {
 	it.Number, it.Started, it.Duration = 1, start, 41*time.Second
 	it.Turns = []ralph.Turn{okTurn(1, 0, 0, 1, 0.0123, ""), it.Turns[0]}
 	r.Iterations = []ralph.Iteration{it}
-	return logs.SessionHeader(1, r.Mode, r.Started) + logs.SessionFooter(it) + logs.SessionSummary(r)
+	return logs.SessionHeader(1, r.Mode, ralph.Step{}, r.Started) + logs.SessionFooter(it) + logs.SessionSummary(r)
 }
 
 func TestSessionStatus(t *testing.T) {
@@ -59,12 +59,12 @@ func TestSessionStatus(t *testing.T) {
 func TestSessionLogIsOneLinePerFact(t *testing.T) {
 	t.Parallel()
 	r := hostile()
-	log := logs.SessionHeader(1, r.Mode, r.Started) + logs.SessionFooter(r.Iterations[0]) + logs.SessionSummary(r)
+	log := logs.SessionHeader(1, r.Mode, ralph.Step{}, r.Started) + logs.SessionFooter(r.Iterations[0]) + logs.SessionSummary(r)
 	if got, want := strings.Count(log, "\n"), 6+13+10; got != want {
 		t.Errorf("session log has %d lines, want %d:\n%s", got, want, log)
 	}
 	it := hostileTasks().Iterations[0]
-	log = logs.SessionStepHeader(1, "tasks", it.Step, start) + logs.SessionFooter(it)
+	log = logs.SessionHeader(1, "tasks", it.Step, start) + logs.SessionFooter(it)
 	if got, want := strings.Count(log, "\n"), 7+13; got != want {
 		t.Errorf("session log of a story has %d lines, want %d:\n%s", got, want, log)
 	}

@@ -102,8 +102,8 @@ func TestStepsWhereTheyBegin(t *testing.T) {
 		if got := v.Lines(ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10, Step: c.step}); !slices.Equal(got, []string{line}) {
 			t.Errorf("verbose Lines(%+v) = %q, want %q", c.step, got, line)
 		}
-		if got := logs.SessionStepHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
-			t.Errorf("SessionStepHeader(%+v) = %s, want %q", c.step, got, log)
+		if got := logs.SessionHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
+			t.Errorf("SessionHeader(%+v) = %s, want %q", c.step, got, log)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func TestStoriesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if log := logs.SessionFooter(r.Iterations[0]) + logs.SessionStepHeader(1, "tasks", r.Iterations[0].Step, start); len(log) > 8<<10 {
+	if log := logs.SessionFooter(r.Iterations[0]) + logs.SessionHeader(1, "tasks", r.Iterations[0].Step, start); len(log) > 8<<10 {
 		t.Errorf("session log has %d bytes, want at most 8 KiB", len(log))
 	}
 }

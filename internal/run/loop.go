@@ -122,7 +122,7 @@ func (w *work) emit(e ralph.Event) {
 	w.keepBooks(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		w.rec.log(logs.SessionStepHeader(e.Iteration, w.cfg.Mode, e.Step, e.At))
+		w.rec.log(logs.SessionHeader(e.Iteration, w.cfg.Mode, e.Step, e.At))
 	case ralph.EventKept:
 		w.rec.log(e.Text + "\n")
 	case ralph.EventIterationEnd:

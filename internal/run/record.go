@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
@@ -114,7 +115,7 @@ func (r *Record) public() ralph.Report { return report.Redacted(r.report, r.mask
 func (r *Record) refused(run context.Context, err error) {
 	if r.runner != nil && r.report.Outcome.Row().Kind == ralph.Misconfigured { // else the last word says it
 		title := report.Headline(r.report)
-		for _, line := range config.ErrorLines(err) {
+		for _, line := range problem.Lines(err) {
 			r.out.Fail(title, line)
 		}
 	}

@@ -102,7 +102,7 @@ func (w *work) goLive(ctx context.Context) error {
 			return invalid(err)
 		}
 		o.Comment = func(ctx context.Context, r ralph.Report) error {
-			text := w.rec.redact.Text(report.Comment(r, report.CommentOptions{Marker: forge.RecordMarker}))
+			text := w.rec.redact.Text(report.Comment(r, forge.RecordMarker))
 			ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
 			if ref.ID != 0 {
 				w.comment = ref
@@ -156,7 +156,7 @@ func (w *work) tellEnd(ctx context.Context) {
 		w.rec.warn(err.Error()) // it was made before
 		return
 	}
-	text := w.rec.redact.Text(report.Comment(w.rec.public(), report.CommentOptions{Marker: forge.RecordMarker}))
+	text := w.rec.redact.Text(report.Comment(w.rec.public(), forge.RecordMarker))
 	ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
 	if err != nil {
 		w.couldNot("comment", err)

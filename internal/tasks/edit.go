@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/tasks/document"
 )
 
@@ -75,7 +76,7 @@ func (s Snapshot) Withdraw(l *List, why string) Repaired {
 	}
 	p := Problem{Kind: Transition, Story: Visible(l.Stories[i].ID), index: i, reset: stateFields()}
 	p.Text = fmt.Sprintf("The review approved story %s while checks fail: %s. It does not count, and the story is to be reviewed again.",
-		p.Story, printable(cut(why, maxWhy)))
+		p.Story, printable.Visible(printable.Cut(why, maxWhy)))
 	p.Line, p.Column = document.Place(l.doc.Source, l.stories.Items[i].Value.At)
 	r := s.edit(l, func(again *List) { s.putBack(again, p) })
 	r.Problems = []Problem{p}

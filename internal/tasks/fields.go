@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/lib/glob"
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/tasks/document"
 )
 
@@ -206,5 +207,5 @@ func show(n *document.Node) string {
 	case document.Object:
 		return "an object"
 	}
-	return cut(n.Raw, maxQuote)
+	return printable.Cut(n.Raw, maxQuote)
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/org/ralph-action/internal/lib/atomicfile"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // DefaultDir is the directory in a project.
@@ -273,7 +274,7 @@ func FileName(s string) string {
 			return r
 		}
 		return '-'
-	}, cut(s, 100))
+	}, printable.Cut(s, 100))
 	return strings.Trim(clean, "-.")
 }
 

@@ -2,9 +2,9 @@ package tasks
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // Kind says which check found a problem.
@@ -80,25 +80,10 @@ func (p *Problems) add(one Problem) {
 const maxQuote = 80
 
 // Quote shows foreign text on one line, escaped and cut.
-func Quote(s string) string {
-	if short := cut(s, maxQuote); len(short) < len(s) {
-		return strconv.Quote(short) + "…"
-	}
-	return strconv.Quote(s)
-}
+func Quote(s string) string { return printable.Quote(s, maxQuote) }
 
 // Visible shows foreign text that reads better without quotes, such as an id.
-func Visible(s string) string { return printable(cut(s, maxQuote)) }
-
-// printable keeps text on one line, and what cannot be seen out of it.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
+func Visible(s string) string { return printable.Visible(printable.Cut(s, maxQuote)) }
 
 // some joins the first words of a list as they are to be shown, and says how
 // many are left out.
@@ -115,15 +100,4 @@ func some(all []string, show func(string) string) string {
 		fmt.Fprintf(&b, " and %d more", n)
 	}
 	return b.String()
-}
-
-// cut is the first runes of s.
-func cut(s string, runes int) string {
-	for i := range s {
-		if runes == 0 {
-			return s[:i]
-		}
-		runes--
-	}
-	return s
 }

@@ -1,6 +1,9 @@
 package tasks
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"github.com/org/ralph-action/internal/lib/printable"
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 // Bounds of foreign text in a report, in runes.
 const maxTitle, maxFeedback = 300, 4000
@@ -12,8 +15,8 @@ func (l *List) Report(r Rules) []ralph.Story {
 	for i := range l.Stories {
 		s := &l.Stories[i]
 		all[i] = ralph.Story{
-			ID: s.ID, Title: cut(s.Title, maxTitle), Passes: s.Passes, Status: string(s.Status), Reviews: s.ReviewCount,
-			Feedback: cut(s.ReviewFeedback, maxFeedback), AutoApproved: s.AutoApproved(), Done: s.done(r),
+			ID: s.ID, Title: printable.Cut(s.Title, maxTitle), Passes: s.Passes, Status: string(s.Status), Reviews: s.ReviewCount,
+			Feedback: printable.Cut(s.ReviewFeedback, maxFeedback), AutoApproved: s.AutoApproved(), Done: s.done(r),
 		}
 	}
 	return all

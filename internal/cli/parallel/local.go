@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/gitdir"
@@ -109,7 +110,7 @@ func args(flags map[string]string, verbose bool) []string {
 		if name == "on-conflict" {
 			continue // the integration's
 		}
-		for _, value := range config.FlagTimes(name, flags[name]) {
+		for _, value := range flagset.Times(name, flags[name]) {
 			args = append(args, "--"+name+"="+value)
 		}
 	}

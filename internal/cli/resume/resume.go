@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/printable"
@@ -42,7 +43,7 @@ func commandLine(run lastrun.Run) string {
 		command = append(command, "run")
 	}
 	for _, name := range slices.Sorted(maps.Keys(run.Command.Flags)) {
-		for _, value := range config.FlagTimes(name, run.Command.Flags[name]) {
+		for _, value := range flagset.Times(name, run.Command.Flags[name]) {
 			command = append(command, "--"+name+"="+Word(value))
 		}
 	}

@@ -2,6 +2,7 @@
 package printable
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -22,4 +23,34 @@ func Clean(s string, n int) string {
 		n--
 	}
 	return b.String()
+}
+
+// Visible returns text that reads better without quotes, such as a path, with a mark for each
+// rune that cannot be printed.
+func Visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// Quote returns text in quotes, escaped and cut after n runes.
+func Quote(s string, n int) string {
+	if short := Cut(s, n); len(short) < len(s) {
+		return strconv.Quote(short) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// Cut returns the first n runes of a text.
+func Cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
 }

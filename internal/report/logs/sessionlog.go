@@ -18,13 +18,8 @@ const rule = 80
 
 func ruled(c string) string { return strings.Repeat(c, rule) + "\n" }
 
-// SessionHeader opens an iteration in the session log.
-func SessionHeader(iteration int, mode string, start time.Time) string {
-	return SessionStepHeader(iteration, mode, ralph.Step{}, start)
-}
-
-// SessionStepHeader opens an iteration on a task list in the session log.
-func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.Time) string {
+// SessionHeader opens an iteration in the session log; without a task list the step is zero.
+func SessionHeader(iteration int, mode string, step ralph.Step, start time.Time) string {
 	about := ""
 	if title := words.StepTitle(step); title != "" {
 		about = "Step: " + title + "\n"

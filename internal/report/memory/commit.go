@@ -71,15 +71,7 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	trailer(TrailerTitle, title)
 	trailer(TrailerStory, quiet(doc.OneLine(it.Step.Story, trailerRunes)))
 	trailer(TrailerBase, c.Base)
-	switch {
-	case !c.Cost.Unknown:
-		trailer(TrailerCost, dollars(c.Cost.Amount))
-	case c.Cost.Amount > 0:
-		trailer(TrailerAtLeast, dollars(c.Cost.Amount))
-	}
-	if c.Cost.Estimated && c.Cost.Amount > 0 {
-		trailer(TrailerEstimated, "true")
-	}
+	costTrailers(trailer, c.Cost)
 	trailer(TrailerOutcome, doc.OneLine(string(c.Outcome), trailerRunes))
 	for _, missing := range c.LeftOut[:min(len(c.LeftOut), mostLeftOut)] {
 		if value := leftOutValue(missing); len(value) <= trailerRunes {
@@ -90,6 +82,19 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 		b.WriteString(trailerSignoff + ": " + who + "\n")
 	}
 	return b.String()
+}
+
+// costTrailers are those of a cost. One of which nothing is known has none.
+func costTrailers(trailer func(name, value string), c ralph.Cost) {
+	switch {
+	case !c.Unknown:
+		trailer(TrailerCost, dollars(c.Amount))
+	case c.Amount > 0:
+		trailer(TrailerAtLeast, dollars(c.Amount))
+	}
+	if c.Estimated && c.Amount > 0 {
+		trailer(TrailerEstimated, "true")
+	}
 }
 
 // mostLeftOut bounds how many changes a message says are missing.

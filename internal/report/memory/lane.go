@@ -47,15 +47,7 @@ func LaneMessage(l Laned) string {
 	if !l.In {
 		trailer(TrailerReturned, "true")
 	}
-	switch {
-	case !l.Cost.Unknown:
-		trailer(TrailerCost, dollars(l.Cost.Amount))
-	case l.Cost.Amount > 0:
-		trailer(TrailerAtLeast, dollars(l.Cost.Amount))
-	}
-	if l.Cost.Estimated && l.Cost.Amount > 0 {
-		trailer(TrailerEstimated, "true")
-	}
+	costTrailers(trailer, l.Cost)
 	return b.String()
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/problem"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
@@ -29,10 +30,10 @@ func (d *doctor) checkConfig() {
 	}
 	var wrong []string
 	for _, err := range d.Problems {
-		wrong = append(wrong, config.ErrorLines(err)...)
+		wrong = append(wrong, problem.Lines(err)...)
 	}
-	for _, problem := range wrong {
-		d.add("configuration", StatusFail, problem, "fix the value named here")
+	for _, one := range wrong {
+		d.add("configuration", StatusFail, one, "fix the value named here")
 	}
 	for _, warning := range d.Config.Warnings {
 		if strings.HasPrefix(warning, "default of prompt:") {

@@ -62,8 +62,6 @@ type SyntaxError struct {
 	Text         string
 }
 
-func (e *SyntaxError) Error() string { return e.Text }
-
 // stop ends the parser.
 type stop struct {
 	at    int

@@ -125,17 +125,6 @@ func (w *World) Files(dir string) (map[string]string, error) {
 	return files, nil
 }
 
-// Text is a file of the tip.
-func (w *World) Text(dir, path string) (string, error) {
-	s, tip, err := w.Open(dir)
-	if err != nil {
-		return "", err
-	}
-	defer s.Close()
-	b, err := integrate.File(context.Background(), objects.New(s, nil, dir, plumbing.NewHash(tip)), tip, path)
-	return string(b), err
-}
-
 // Wrong says what of an outcome is not what the wave had to come to, and what of a liar's got in.
 func (w *Wave) Wrong(o Outcome, files map[string]string) []string {
 	var wrong []string

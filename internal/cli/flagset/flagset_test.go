@@ -1,14 +1,14 @@
-package config_test
+package flagset_test
 
 import (
 	"bytes"
 	"maps"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 )
 
@@ -26,7 +26,7 @@ func parseWith(t *testing.T, given []string, args ...string) (values map[string]
 			kong.Plugins
 		} `cmd:"" help:"Run a loop."`
 	}
-	flags := config.NewFlags("run", map[string]string{"isolation": "off"}, false, given)
+	flags := flagset.New("run", map[string]string{"isolation": "off"}, false, given)
 	cli.Run.Plugins = kong.Plugins{flags.Target()}
 	var out bytes.Buffer
 	parser, err := kong.New(&cli, kong.Name("ralph"), kong.Writers(&out, &out), kong.Exit(func(int) {}))
@@ -100,7 +100,7 @@ func TestFlagsFollowTable(t *testing.T) {
 		if in.Name == "isolation" {
 			in.Default = "off" // the command's own
 		}
-		hidden := !config.Listed(config.ModeRun, in)
+		hidden := !flagset.Listed(config.ModeRun, in)
 		name := "--" + in.Name
 		if in.Kind == config.Bool {
 			name = "--[no-]" + in.Name
@@ -123,48 +123,12 @@ func TestFlagsFollowTable(t *testing.T) {
 		{config.ModeRun, "stories", false}, {config.ModeTasks, "stories", true}, {config.ModePrompt, "prompt", false},
 	} {
 		for _, in := range config.Inputs() {
-			if got := config.Listed(listed.mode, in); in.Name == listed.name && got != listed.want {
+			if got := flagset.Listed(listed.mode, in); in.Name == listed.name && got != listed.want {
 				t.Errorf("Listed(%q, %q) = %v, want %v", listed.mode, in.Name, got, listed.want)
 			}
 		}
 	}
 	if _, _, err := parse(t, "--github-token=x"); err == nil {
 		t.Error("--github-token was accepted; argv is readable by everybody")
-	}
-}
-
-// What --help does not list is refused, and with a reason.
-func TestRefused(t *testing.T) {
-	t.Parallel()
-	samples := map[string]string{
-		"completion": "text", "working-directory": "specs", "scm-tasks": "commit", "session": "resume", "task-dir": "specs", "max-restarts": "3",
-		"ralph-dir": "other", "stories": "US-1", "parallel": "2", "publish": "bundle", "lane": "w1-L001-0123456789ab", "lanes": "specs", "on-conflict": "return", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
-		"review-model": "m", "ultrawork": "true", "ultrawork-prompt": "Go on.", "prompt": "Go on.", "prompt-file": "f.md",
-	}
-	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session"} {
-		for _, in := range config.Inputs() {
-			if !config.Refuses(mode, in.Name) || mode == "prompt" && in.Name == "prompt-file" { // it is the word
-				continue
-			}
-			flags := pairs("agent", "claude", "scm-command", "git", in.Name, samples[in.Name])
-			switch mode {
-			case "prompt":
-				flags["prompt-file"] = "f.md"
-			case "run", "session":
-				flags["prompt"] = "Go on."
-			case "supervise":
-				flags["task-dir"] = "specs"
-			}
-			if mode == "session" && in.Name == "session" {
-				flags["session"] = "fresh" // the other one is its default
-			}
-			_, err := config.Load(config.LoadOptions{
-				Dir: workspace(t, map[string]string{"specs/": "", "f.md": "Go on."}), Local: true, Mode: mode, Flags: flags,
-				Prompts: map[string]string{"plan": "plan", "build": "build"},
-			})
-			if err == nil || !regexp.MustCompile(`(?m)(^|flag --)`+in.Name+`:`).MatchString(err.Error()) {
-				t.Errorf("Load(%s, --%s %s) = %v, want it refused", mode, in.Name, samples[in.Name], err)
-			}
-		}
 	}
 }

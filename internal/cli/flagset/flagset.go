@@ -1,7 +1,10 @@
-package config
+// Package flagset makes the flags of a command from the table of inputs.
+package flagset
 
 import (
 	"cmp"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/input"
 	"maps"
 	"reflect"
 	"slices"
@@ -13,22 +16,22 @@ import (
 // run time: they are made from the table, so that the two cannot differ.
 //
 //	var cli struct { Run struct { kong.Plugins } `cmd:""` }
-//	flags := config.NewFlags("run", nil, false, nil)
+//	flags := flagset.New("run", nil, false, nil)
 //	cli.Run.Plugins = kong.Plugins{flags.Target()}
 type Flags struct {
 	target reflect.Value
 	shorts map[string]rune // letters by the names of their flags
 }
 
-// NewFlags declares the flags of a mode's command; nothing is set. defaults are
-// the command's own, as in [LoadOptions], for the help. With short, that is one
+// New declares the flags of a mode's command; nothing is set. defaults are
+// the command's own, as in [config.LoadOptions], for the help. With short, that is one
 // short list of what most users of the mode need. With args, it has only flags that
 // these may name: to declare all takes longer than to start the agent.
-func NewFlags(mode string, defaults map[string]string, short bool, args []string) Flags {
+func New(mode string, defaults map[string]string, short bool, args []string) Flags {
 	var fields []reflect.StructField
 	letters := map[string]rune{}
 	own := shorts(mode)
-	for _, in := range Inputs() {
+	for _, in := range config.Inputs() {
 		if in.NoFlag {
 			continue
 		}
@@ -41,7 +44,7 @@ func NewFlags(mode string, defaults map[string]string, short bool, args []string
 			letters[in.Name] = in.Short
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
-		if mode == ModeTasks && in.Name == "isolation" { // to leave it out is not what auto asks for
+		if mode == config.ModeTasks && in.Name == "isolation" { // to leave it out is not what auto asks for
 			in.Default, in.DefaultDoc = "", "a Docker Sandbox if there is one, else off; in the container auto"
 		}
 		help, hidden := flagHelp(in), !Listed(mode, in)
@@ -51,7 +54,7 @@ func NewFlags(mode string, defaults map[string]string, short bool, args []string
 		if _, ok := own[in.Name]; ok && in.Short == 'm' {
 			help += " Elsewhere -m is --max-iterations."
 		}
-		for _, name := range in.names() {
+		for _, name := range in.Names() {
 			if args != nil && !slices.ContainsFunc(args, func(arg string) bool { return mayName(arg, name, in.Short) }) {
 				continue
 			}
@@ -78,20 +81,20 @@ func mayName(arg, name string, letter rune) bool {
 
 // Listed reports whether the mode's --help has an input: not what it refuses, what only
 // an event can mean, and what has no effect.
-func Listed(mode string, in Input) bool {
-	return !in.NoFlag && !Refuses(mode, in.Name) && in.Group != groupTrigger && in.Name != "poll-interval"
+func Listed(mode string, in input.Input) bool {
+	return !in.NoFlag && !config.Refuses(mode, in.Name) && in.Group != config.GroupTrigger && in.Name != "poll-interval"
 }
 
 // brief reports whether an input stands in the short help of a mode.
-func brief(mode string, in Input) bool {
+func brief(mode string, in input.Input) bool {
 	names := []string{"agent", "model", "max-iterations", "guardrails", "max-cost-usd", "max-duration", "isolation", "commit"}
 	switch mode {
-	case ModeRun:
+	case config.ModeRun:
 		names = append(names, "prompt", "prompt-file", "on-incomplete", "setup", "allowed-hosts", "branch")
-	case ModeSupervise:
+	case config.ModeSupervise:
 		names = []string{"agent", "guardrails", "max-restarts", "task-dir", "child-wait-timeout", "delay", "max-duration", "isolation"}
-	case ModeTasks:
-		return in.Group == groupTasks && !slices.Contains([]string{"publish", "lane", "lanes", "review-cap-policy"}, in.Name) || slices.Contains(names, in.Name)
+	case config.ModeTasks:
+		return in.Group == config.GroupTasks && !slices.Contains([]string{"publish", "lane", "lanes", "review-cap-policy"}, in.Name) || slices.Contains(names, in.Name)
 	}
 	return slices.Contains(names, in.Name)
 }
@@ -101,14 +104,14 @@ func brief(mode string, in Input) bool {
 func (f Flags) Target() any { return f.target.Interface() }
 
 // Values are the flags that were given, by the name that was typed, for
-// [LoadOptions]. A flag that was repeated gives one line per time.
+// [config.LoadOptions]. A flag that was repeated gives one line per time.
 func (f Flags) Values() map[string]string {
 	values := map[string]string{}
-	for _, in := range Inputs() {
+	for _, in := range config.Inputs() {
 		if in.NoFlag {
 			continue
 		}
-		for _, name := range in.names() {
+		for _, name := range in.Names() {
 			field := f.target.Elem().FieldByName(fieldName(name))
 			if !field.IsValid() || field.IsNil() {
 				continue
@@ -126,17 +129,19 @@ func (f Flags) Values() map[string]string {
 	return values
 }
 
-// FlagTimes are the values with which a flag is given to get one of [Flags.Values].
-func FlagTimes(name, value string) []string {
-	repeated := func(in Input) bool { return slices.Contains(in.names(), name) && fieldType(in).Kind() == reflect.Slice }
-	if slices.ContainsFunc(Inputs(), repeated) {
+// Times are the values with which a flag is given to get one of [Flags.Values].
+func Times(name, value string) []string {
+	repeated := func(in input.Input) bool {
+		return slices.Contains(in.Names(), name) && fieldType(in).Kind() == reflect.Slice
+	}
+	if slices.ContainsFunc(config.Inputs(), repeated) {
 		return strings.Split(value, "\n")
 	}
 	return []string{value}
 }
 
 // Typed tells of the flags whose letter is in a command line what was typed, for
-// [LoadOptions.Words].
+// [config.LoadOptions.Words].
 func (f Flags) Typed(args []string) map[string]string {
 	typed := map[string]string{}
 	for name, letter := range f.shorts {
@@ -164,11 +169,11 @@ func fieldName(name string) string {
 	return b.String()
 }
 
-func fieldType(in Input) reflect.Type {
+func fieldType(in input.Input) reflect.Type {
 	switch in.Kind {
-	case Bool:
+	case input.Bool:
 		return reflect.TypeFor[*bool]()
-	case Lines, Names, GuardrailList:
+	case input.Lines, input.Names, input.GuardrailList:
 		return reflect.TypeFor[[]string]()
 	default:
 		return reflect.TypeFor[*string]()
@@ -178,7 +183,7 @@ func fieldType(in Input) reflect.Type {
 // fieldTag describes the flag to kong. Another name is a flag of its own, which
 // --help does not list: kong's aliases do not tell which name was typed. What the
 // mode refuses is hidden as well, and still read, so that the error says why.
-func fieldTag(in Input, name, help string, hidden bool) reflect.StructTag {
+func fieldTag(in input.Input, name, help string, hidden bool) reflect.StructTag {
 	tag := "name:" + strconv.Quote(name) + " help:" + strconv.Quote(help)
 	if in.Group != "" {
 		tag += " group:" + strconv.Quote(in.Group)
@@ -193,15 +198,15 @@ func fieldTag(in Input, name, help string, hidden bool) reflect.StructTag {
 		tag += " placeholder:" + strconv.Quote(in.Placeholder)
 	}
 	switch in.Kind {
-	case Choice: // kong must not know: the error is the configuration's
+	case input.Choice: // kong must not know: the error is the configuration's
 		tag += " values:" + strconv.Quote(strings.Join(in.Enum, ","))
-	case Path:
+	case input.Path:
 		tag += ` file:""`
-	case Bool:
+	case input.Bool:
 		tag += ` negatable:""`
-	case GuardrailList: // `ralph init` had another word for it
+	case input.GuardrailList: // `ralph init` had another word for it
 		tag += ` sep:"none" aliases:"guardrail"`
-	case Lines, Names:
+	case input.Lines, input.Names:
 		tag += ` sep:"none"`
 	}
 	return reflect.StructTag(tag)
@@ -209,9 +214,9 @@ func fieldTag(in Input, name, help string, hidden bool) reflect.StructTag {
 
 // flagHelp is the help with the default, which kong must not know: it would
 // count a default as a flag that was given.
-func flagHelp(in Input) string {
+func flagHelp(in input.Input) string {
 	help := strings.ReplaceAll(in.Help, "`", "")
-	if d := in.defaultText(); d != "" {
+	if d := defaultText(in); d != "" {
 		help += " Default: " + strings.TrimSuffix(d, ".") + "."
 	}
 	if len(in.Aliases) > 0 {
@@ -221,7 +226,7 @@ func flagHelp(in Input) string {
 }
 
 // briefHelp is the first clause of the help, with the values of a choice.
-func briefHelp(in Input) string {
+func briefHelp(in input.Input) string {
 	help := strings.TrimPrefix(strings.ReplaceAll(in.Help, "`", ""), "Mode tasks: ")
 	for _, end := range []string{". ", ": ", "; "} {
 		help, _, _ = strings.Cut(help, end)
@@ -232,16 +237,16 @@ func briefHelp(in Input) string {
 		help += ": " + strings.Join(in.Enum, ", ")
 	}
 	help = strings.ToUpper(help[:1]) + help[1:] + "."
-	if k := in.Kind; k == Lines || k == Names || k == GuardrailList {
+	if k := in.Kind; k == input.Lines || k == input.Names || k == input.GuardrailList {
 		help += " May be repeated."
 	}
-	if d := in.defaultText(); d != "" {
+	if d := defaultText(in); d != "" {
 		help += " Default: " + strings.TrimSuffix(d, ".") + "."
 	}
 	return help
 }
 
-func (in Input) defaultText() string {
+func defaultText(in input.Input) string {
 	switch {
 	case in.Default == "0" && in.Zero != "":
 		return "0 (" + in.Zero + ")"
@@ -249,4 +254,13 @@ func (in Input) defaultText() string {
 		return in.Default
 	}
 	return strings.ReplaceAll(in.DefaultDoc, "`", "")
+}
+
+// shorts are the letters of flags that a mode has of its own, and takes from
+// others.
+func shorts(mode string) map[string]rune {
+	if mode == config.ModeTasks {
+		return map[string]rune{"max-iterations": 'n', "model": 'm'}
+	}
+	return nil
 }

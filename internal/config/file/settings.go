@@ -1,4 +1,4 @@
-package config
+package file
 
 import (
 	"fmt"
@@ -8,13 +8,15 @@ import (
 	"github.com/google/shlex"
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/config/input"
 	"github.com/org/ralph-action/internal/lib/nearest"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // SettingsKey is how an input is called in .ralph/settings.json: its name in
 // camelCase, but for those that have a name of old. A dot leads into an object.
-func SettingsKey(input string) string {
-	switch input {
+func SettingsKey(name string) string {
+	switch name {
 	case "max-iterations":
 		return "maximumIterations"
 	case "completion-token":
@@ -32,33 +34,33 @@ func SettingsKey(input string) string {
 	case "scm-tasks":
 		return "scm.tasks"
 	}
-	words := strings.Split(input, "-")
+	words := strings.Split(name, "-")
 	for i, w := range words[1:] {
 		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
 	}
 	return strings.Join(words, "")
 }
 
-// parseSettings reads .ralph/settings.json or what lies over it. Objects of
+// settings reads .ralph/settings.json or what lies over it. Objects of
 // two such files merge, because what they hold is a value of its own here;
 // lists and plain values replace each other. null is a value not given.
-func (l *loader) parseSettings(name string, data []byte) map[string]value {
-	s := &settings{loader: l, name: name, values: map[string]value{}}
+func (r *reader) settings(data []byte) map[string]Value {
+	s := &settings{reader: r, values: map[string]Value{}}
 	root, bad := readJSON(data, func(key *yaml.Node, first int) {
-		l.report(s.at(key.Line), "%s is given twice: first in line %d", l.quote(key.Value), first)
+		r.Report(r.at(key.Line), "%s is given twice: first in line %d", r.Quote(key.Value), first)
 	})
 	switch {
 	case bad != nil:
-		l.report(fmt.Sprintf("%s:%d:%d", name, bad.line, bad.column), "not valid JSON: %s", bad.why)
+		r.Report(fmt.Sprintf("%s:%d:%d", r.name, bad.line, bad.column), "not valid JSON: %s", bad.why)
 		return nil
 	case root.Kind != yaml.MappingNode:
-		l.report(s.at(root.Line), "an object with settings is expected, not %s", s.shape(root))
+		r.Report(r.at(root.Line), "an object with settings is expected, not %s", s.shape(root))
 		return nil
 	}
 	s.object("", root)
 	if token, ok := s.values["completion-token"]; ok {
 		if _, said := s.values["completion"]; !said {
-			s.values["completion"] = value{from: fromFile, where: token.where, path: name, key: token.key, text: "response", infer: true}
+			s.values["completion"] = Value{Where: token.Where, Key: token.Key, Text: "response", Infer: true}
 		}
 	}
 	return s.values
@@ -66,12 +68,9 @@ func (l *loader) parseSettings(name string, data []byte) map[string]value {
 
 // settings collects the values of one settings file.
 type settings struct {
-	*loader
-	name   string
-	values map[string]value
+	*reader
+	values map[string]Value
 }
-
-func (s *settings) at(line int) string { return fmt.Sprintf("%s:%d", s.name, max(line, 1)) }
 
 // object takes the settings of an object; prefix is the path to it.
 func (s *settings) object(prefix string, n *yaml.Node) {
@@ -85,7 +84,7 @@ func (s *settings) object(prefix string, n *yaml.Node) {
 			s.object(name+".", val)
 		case s.group(name) && val.Tag == "!!null":
 		case s.group(name):
-			s.report(s.at(key.Line)+": "+name, "an object is expected, not %s", s.shape(val))
+			s.Report(s.at(key.Line)+": "+name, "an object is expected, not %s", s.shape(val))
 		default:
 			s.take(name, key.Line, val)
 		}
@@ -94,41 +93,38 @@ func (s *settings) object(prefix string, n *yaml.Node) {
 
 // group says that name is an object of settings.
 func (s *settings) group(name string) bool {
-	return slices.ContainsFunc(s.rows, func(r row) bool { return strings.HasPrefix(SettingsKey(r.Name), name+".") })
+	return slices.ContainsFunc(s.inputs, func(in input.Input) bool { return strings.HasPrefix(SettingsKey(in.Name), name+".") })
 }
 
 // take takes one value.
 func (s *settings) take(name string, line int, n *yaml.Node) {
-	i := slices.IndexFunc(s.rows, func(r row) bool {
-		return SettingsKey(r.Name) == name || slices.ContainsFunc(r.Aliases, func(a string) bool { return SettingsKey(a) == name })
+	i := slices.IndexFunc(s.inputs, func(in input.Input) bool {
+		return SettingsKey(in.Name) == name || slices.ContainsFunc(in.Aliases, func(a string) bool { return SettingsKey(a) == name })
 	})
 	if i < 0 {
-		s.report(s.at(line), "unknown key %s%s", s.quote(name), s.nearKey(name))
+		s.Report(s.at(line), "unknown key %s%s", s.Quote(name), s.nearKey(name))
 		return
 	}
-	in := s.rows[i].Input
+	in := s.inputs[i]
 	where := s.at(line) + ": " + name
 	switch {
-	case in.Kind == Secret:
-		s.report(where, "a token does not belong into a file: give it as an input, from a secret")
-	case in.NoFile:
-		s.report(where, "it cannot be set in the file: give it as an input or a flag")
+	case !s.allowed(in, where):
 	case n.Tag == "!!null":
 	case !s.fits(in, n):
-		s.report(where, "%s is expected, not %s", wanted(in), s.shape(n))
+		s.Report(where, "%s is expected, not %s", wanted(in), s.shape(n))
 	case strings.HasSuffix(in.Name, "-command") && strings.TrimSpace(n.Value) == "":
-		s.report(where, "it is empty: name the program, or leave the key out")
+		s.Report(where, "it is empty: name the program, or leave the key out")
 	default:
-		v := value{from: fromFile, where: where, path: s.name, key: name, infer: in.Name == "agent-command"}
+		v := Value{Where: where, Key: name, Infer: in.Name == "agent-command"}
 		if n.Kind == yaml.SequenceNode {
 			n = s.entries(in, n)
 		}
-		if s.setting(in, n, &v) {
+		if s.reader.take(in, n, &v) {
 			if other, twice := s.values[in.Name]; twice {
-				s.report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
+				s.twice(where, other)
 				return
 			}
-			v.line = 0 // the line ends of a JSON string are not the file's
+			v.Line = 0 // the line ends of a JSON string are not the file's
 			s.values[in.Name] = v
 		}
 	}
@@ -138,12 +134,12 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 func (s *settings) nearKey(name string) string {
 	var names, beside []string // of all levels, and of its own where that is an object
 	object, _, nested := strings.Cut(name, ".")
-	for _, r := range s.rows {
-		if r.NoFile {
+	for _, in := range s.inputs {
+		if in.NoFile {
 			continue
 		}
-		key := SettingsKey(r.Name)
-		if nearest.Kebab(name) == r.Name { // its name elsewhere
+		key := SettingsKey(in.Name)
+		if nearest.Kebab(name) == in.Name { // its name elsewhere
 			return "; did you mean " + key + "?"
 		}
 		names = append(names, key)
@@ -154,21 +150,21 @@ func (s *settings) nearKey(name string) string {
 	if nested && nearest.Of(name, names) == "" && len(beside) > 0 {
 		names = beside
 	}
-	return s.nameMeant(name, names)
+	return s.NameMeant(name, names)
 }
 
 // fits says that a value has the type of the input.
-func (s *settings) fits(in Input, n *yaml.Node) bool {
+func (s *settings) fits(in input.Input, n *yaml.Node) bool {
 	switch {
-	case in.inSettingsList():
+	case inSettingsList(in):
 		return n.Kind == yaml.SequenceNode
-	case in.Kind == Count || in.Kind == Dollars:
+	case in.Kind == input.Count || in.Kind == input.Dollars:
 		return n.Tag == "!!int" || n.Tag == "!!float"
-	case in.Kind == Bool:
+	case in.Kind == input.Bool:
 		return n.Tag == "!!bool"
-	case in.Kind == Duration || in.Kind == Size:
+	case in.Kind == input.Duration || in.Kind == input.Size:
 		return isSpan(n)
-	case in.Kind == Choice:
+	case in.Kind == input.Choice:
 		return n.Tag == "!!str" || n.Tag == "!!bool" && slices.Contains(in.Enum, n.Value)
 	}
 	return n.Tag == "!!str"
@@ -179,24 +175,24 @@ func isSpan(n *yaml.Node) bool { return n.Tag == "!!str" || n.Tag == "!!int" && 
 
 // inSettingsList says that the input is an array in a settings file. Commands
 // are strings there, as they have always been.
-func (in Input) inSettingsList() bool {
-	return in.isList() && !strings.HasSuffix(in.Name, "-command")
+func inSettingsList(in input.Input) bool {
+	return in.IsList() && !strings.HasSuffix(in.Name, "-command")
 }
 
 // wanted is the type of an input's value in words.
-func wanted(in Input) string {
+func wanted(in input.Input) string {
 	switch {
-	case in.Kind == GuardrailList:
+	case in.Kind == input.GuardrailList:
 		return "a list of objects"
-	case in.inSettingsList():
+	case inSettingsList(in):
 		return "a list of strings"
-	case in.Kind == Count || in.Kind == Dollars:
+	case in.Kind == input.Count || in.Kind == input.Dollars:
 		return "a number"
-	case in.Kind == Bool:
+	case in.Kind == input.Bool:
 		return "true or false"
-	case in.Kind == Duration:
+	case in.Kind == input.Duration:
 		return `a string such as "15m"`
-	case in.Kind == Size:
+	case in.Kind == input.Size:
 		return `a string such as "500MB"`
 	}
 	return "a string"
@@ -210,29 +206,29 @@ func (s *settings) shape(n *yaml.Node) string {
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case n.Tag == "!!str":
-		return s.quote(n.Value)
+		return s.Quote(n.Value)
 	}
-	return visible(n.Value[:min(len(n.Value), 40)])
+	return printable.Visible(n.Value[:min(len(n.Value), 40)])
 }
 
-// entries are those entries of a list that have the right type. Words are
+// entries are those entries of a list that have the right type. input.Words are
 // split as a shell would: "--model opus" is two.
-func (s *settings) entries(in Input, n *yaml.Node) *yaml.Node {
+func (s *settings) entries(in input.Input, n *yaml.Node) *yaml.Node {
 	list := *n
 	list.Content = nil
 	for _, entry := range n.Content {
 		where := s.at(entry.Line) + ": " + SettingsKey(in.Name)
 		switch {
-		case in.Kind == GuardrailList:
+		case in.Kind == input.GuardrailList:
 			if s.guardrailFits(entry, where) {
 				list.Content = append(list.Content, entry)
 			}
 		case entry.Tag != "!!str":
-			s.report(where, "each entry must be a string, not %s", s.shape(entry))
-		case in.Kind == Words:
+			s.Report(where, "each entry must be a string, not %s", s.shape(entry))
+		case in.Kind == input.Words:
 			words, err := shlex.Split(entry.Value)
 			if err != nil {
-				s.report(where, "%s cannot be split as a shell would: a quote is not closed, or it ends with a backslash", s.quote(entry.Value))
+				s.Report(where, "%s cannot be split as a shell would: a quote is not closed, or it ends with a backslash", s.Quote(entry.Value))
 			}
 			for _, w := range words {
 				list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: w, Line: entry.Line})
@@ -248,21 +244,26 @@ func (s *settings) entries(in Input, n *yaml.Node) *yaml.Node {
 // all guardrails are.
 func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
 	if n.Kind != yaml.MappingNode {
-		s.report(where, "an object is expected, not %s", s.shape(n))
+		s.Report(where, "an object is expected, not %s", s.shape(n))
 		return false
 	}
 	ok := true
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
-		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) || key.Value == "parallel" && val.Tag == "!!bool" {
+		if !slices.Contains(GuardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) || key.Value == "parallel" && val.Tag == "!!bool" {
 			continue
 		}
 		want := "a string"
 		if key.Value == "parallel" {
 			want = "true or false"
 		}
-		s.report(s.at(key.Line)+": guardrails", "%s must be %s, not %s", key.Value, want, s.shape(val))
+		s.Report(s.at(key.Line)+": guardrails", "%s must be %s, not %s", key.Value, want, s.shape(val))
 		ok = false
 	}
 	return ok
+}
+
+// GuardrailKeys are the keys of an entry of guardrails.
+func GuardrailKeys() []string {
+	return []string{"command", "failAction", "hint", "timeout", "when", "parallel"}
 }

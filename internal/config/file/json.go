@@ -1,4 +1,4 @@
-package config
+package file
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // maxDepth bounds how deep arrays and objects stand in each other.
@@ -54,7 +56,7 @@ func newJSONError(text string, err error) *jsonError {
 }
 
 func jsonErrorAt(before, why string) *jsonError {
-	return &jsonError{1 + strings.Count(before, "\n"), utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1, visible(why)}
+	return &jsonError{1 + strings.Count(before, "\n"), utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1, printable.Visible(why)}
 }
 
 // jsonReader turns tokens of text that is known to be JSON into nodes with their lines.

@@ -1,11 +1,11 @@
-package config
+package shellfile
 
 import "strings"
 
 // dollar reads what begins with $, and adds what it stands for to the value.
 // live is false in a default that is not used, which assigns and misses
 // nothing.
-func (r *shellReader) dollar(quoted, live bool) {
+func (r *reader) dollar(quoted, live bool) {
 	r.next()
 	switch c := r.peek(); {
 	case c == '{':
@@ -22,7 +22,7 @@ func (r *shellReader) dollar(quoted, live bool) {
 	case !quoted && (c == '\'' || c == '"'):
 		r.problem("$%c…%c is not understood: put the text into plain quotes", c, c)
 	default:
-		name := shellName(r.rest())
+		name := nameOf(r.rest())
 		if name == "" {
 			r.add("$", live)
 			return
@@ -33,7 +33,7 @@ func (r *shellReader) dollar(quoted, live bool) {
 }
 
 // variable adds the value of a variable.
-func (r *shellReader) variable(name string, live bool) {
+func (r *reader) variable(name string, live bool) {
 	text, ok := r.vars[name]
 	if !ok && !r.broken[name] && live {
 		r.problem("$%s is not set above in this file, and nothing else is looked at", r.short(name))
@@ -43,7 +43,7 @@ func (r *shellReader) variable(name string, live bool) {
 }
 
 // add adds to the value, within the bound of all values.
-func (r *shellReader) add(text string, live bool) {
+func (r *reader) add(text string, live bool) {
 	if !live {
 		return
 	}
@@ -55,10 +55,10 @@ func (r *shellReader) add(text string, live bool) {
 }
 
 // braces reads ${NAME}, ${NAME:-default} and ${NAME:=default}.
-func (r *shellReader) braces(quoted, live bool) {
+func (r *reader) braces(quoted, live bool) {
 	line := r.line
 	r.next()
-	name := shellName(r.rest())
+	name := nameOf(r.rest())
 	after := r.rest()[len(name):]
 	switch {
 	case name != "" && strings.HasPrefix(after, "}"):
@@ -71,8 +71,8 @@ func (r *shellReader) braces(quoted, live bool) {
 	case r.deep == maxDepth:
 		r.problem("${…} stands in more than %d others", maxDepth)
 		return
-	case len(name) > maxShellName:
-		r.problem("the name of a variable has %d characters: at most %d", len(name), maxShellName)
+	case len(name) > maxName:
+		r.problem("the name of a variable has %d characters: at most %d", len(name), maxName)
 		return
 	}
 	r.off += len(name) + 2
@@ -88,13 +88,13 @@ func (r *shellReader) braces(quoted, live bool) {
 	if use && after[1] == '=' && !r.failed {
 		text := r.word.String()[begin:]
 		r.size += len(text)
-		r.set(assignment{name, text, line, !strings.Contains(text, "\n")})
+		r.set(Assignment{name, text, line, !strings.Contains(text, "\n")})
 	}
 }
 
 // defaulted reads a default up to its }. Quotes mean different things there to
 // different shells, so there are none.
-func (r *shellReader) defaulted(quoted, live bool) {
+func (r *reader) defaulted(quoted, live bool) {
 	home := !quoted
 	for r.off < len(r.src) {
 		switch c := r.peek(); {

@@ -1,4 +1,4 @@
-package config_test
+package file_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/file"
 )
 
 func TestSettingsProblems(t *testing.T) {
@@ -67,7 +68,7 @@ func TestSettingsProblems(t *testing.T) {
 		{`{"githubToken": "abc"}`, `s.json:1: githubToken: a token does not belong into a file: give it as an input, from a secret`},
 		{`{"config": "abc"}`, `s.json:1: config: it cannot be set in the file: give it as an input or a flag`},
 	} {
-		_, err := config.Settings("s.json", tt.file)
+		_, err := settings(tt.file)
 		if got := problems(t, err); len(got) != 1 || got[0] != tt.want {
 			t.Errorf("settings %.80q:\n%q, want\n%q", tt.file, got, tt.want)
 		}
@@ -77,15 +78,15 @@ func TestSettingsProblems(t *testing.T) {
 // All problems are reported at once, and not without end.
 func TestSettingsAllProblems(t *testing.T) {
 	t.Parallel()
-	_, err := config.Settings("s.json", "{\n\"maximumIterations\": true,\n\"modell\": 1,\n\"agent\": {\"flags\": 1}}")
+	_, err := settings("{\n\"maximumIterations\": true,\n\"modell\": 1,\n\"agent\": {\"flags\": 1}}")
 	if got := problems(t, err); len(got) != 3 {
 		t.Errorf("three mistakes: %q, want three problems", got)
 	}
-	_, err = config.Settings("s.json", "{"+strings.Repeat(`"a":1,`, 20_000)+`"b":1}`)
+	_, err = settings("{" + strings.Repeat(`"a":1,`, 20_000) + `"b":1}`)
 	if err == nil || len(err.Error()) > 10_000 {
 		t.Errorf("20000 mistakes: %.200v…, want a bounded error", err)
 	}
-	_, err = config.Settings("s.json", strings.Repeat("[", 1<<20))
+	_, err = settings(strings.Repeat("[", 1<<20))
 	if err == nil {
 		t.Error("a million brackets were accepted")
 	}
@@ -114,7 +115,7 @@ func TestSettingsValues(t *testing.T) {
 				"squash": "false", "push": "true", "draft": "auto", "pass-env": "A|B", "setup": "make deps", "branch": "a/b", "max-iterations": "3",
 				"guardrails": "{}", "on-agent-error": "fail", "commit-message": "ä\n😀\ufffd"}},
 	} {
-		got, err := config.Settings("s.json", tt.file)
+		got, err := settings(tt.file)
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -126,7 +127,7 @@ func TestSettingsKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, in := range config.Inputs() {
-		key := config.SettingsKey(in.Name)
+		key := file.SettingsKey(in.Name)
 		if other, twice := seen[key]; twice {
 			t.Errorf("%s and %s are both called %s", in.Name, other, key)
 		}
@@ -154,7 +155,7 @@ func FuzzSettings(f *testing.F) {
 		if !utf8.ValidString(text) {
 			t.Skip() // such a file is refused before it is parsed
 		}
-		got, err := config.JSON(text)
+		got, err := file.JSON(text)
 		body := strings.TrimPrefix(text, "\ufeff")
 		if err == nil {
 			var want any
@@ -170,8 +171,8 @@ func FuzzSettings(f *testing.F) {
 			t.Errorf("JSON(%q) = %v, want accepted", text, err)
 		}
 
-		first, err := config.Settings("s.json", text)
-		second, again := config.Settings("s.json", text)
+		first, err := settings(text)
+		second, again := settings(text)
 		if !reflect.DeepEqual(first, second) || fmt.Sprint(err) != fmt.Sprint(again) {
 			t.Errorf("Settings(%q) differs from one time to the next: %v, %v", text, err, again)
 		}

@@ -1,26 +1,47 @@
-package config
+// Package shellfile reads a file of KEY=VALUE lines as a POSIX shell would that sources it,
+// and runs nothing. Pure.
+package shellfile
 
-import "strings"
+import (
+	"fmt"
+	"strings"
 
-const (
-	maxExpanded  = 4 << 20 // bytes of all values of one shell-style file, what they expand to included
-	maxShellName = 100     // bytes of a variable's name
+	"github.com/org/ralph-action/internal/config/problem"
 )
 
-// shellReader reads a file of KEY=VALUE assignments as a POSIX shell would that
-// sources it (XCU 2.2 quoting, 2.6.2 parameter expansion, 2.9.1 assignments).
-// Nothing is run: what a shell would have to run for is a problem. Variables
-// are those of the file itself, above where they are used.
-type shellReader struct {
-	src    string
-	off    int
-	line   int // of off, from 1
-	vars   map[string]string
-	broken map[string]bool // assigned to, with a problem
-	size   int             // of all values so far
-	assign func(assignment)
-	report func(line int, format string, args ...any)
-	quote  func(string) string
+const (
+	maxExpanded = 4 << 20 // bytes of all values of one shell-style file, what they expand to included
+	maxName     = 100     // bytes of a variable's name
+	maxDepth    = 32      // of defaults in each other
+)
+
+// Assignment is one variable that got a value.
+type Assignment struct {
+	Name, Text string
+	Line       int  // of the name
+	Verbatim   bool // the lines of Text are those of the file
+}
+
+// Parse reads the assignments of a file, in their order, and the last value of each variable
+// (XCU 2.2 quoting, 2.6.2 parameter expansion, 2.9.1 assignments). What a shell would have to
+// run for is a problem, of which every line is told. Variables are those of the file itself,
+// above where they are used.
+func Parse(name string, data []byte, problems *problem.List) (assignments []Assignment, variables map[string]string) {
+	r := &reader{name: name, src: string(data), vars: map[string]string{}, broken: map[string]bool{}, problems: problems}
+	r.read()
+	return r.assigned, r.vars
+}
+
+type reader struct {
+	name     string // of the file, for problems
+	src      string
+	off      int
+	line     int // of off, from 1
+	vars     map[string]string
+	broken   map[string]bool // assigned to, with a problem
+	size     int             // of all values so far
+	assigned []Assignment
+	problems *problem.List
 
 	word   strings.Builder // the value being read
 	failed bool            // it has a problem
@@ -28,17 +49,10 @@ type shellReader struct {
 	deep   int             // of ${…:-…} in each other
 }
 
-// assignment is one variable that got a value.
-type assignment struct {
-	name, text string
-	line       int  // of the name
-	verbatim   bool // the lines of text are those of the file
-}
-
 const neverRun = "the config is parsed, never run"
 
-// shellName is the name of a variable that s begins with.
-func shellName(s string) string {
+// nameOf is the name of a variable that s begins with.
+func nameOf(s string) string {
 	i := 0
 	for i < len(s) && (s[i] == '_' || 'a' <= s[i]|0x20 && s[i]|0x20 <= 'z' || i > 0 && '0' <= s[i] && s[i] <= '9') {
 		i++
@@ -47,7 +61,7 @@ func shellName(s string) string {
 }
 
 // read reads everything.
-func (r *shellReader) read() {
+func (r *reader) read() {
 	r.src = strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(r.src, "\ufeff"), "\r\n", "\n"), "\r")
 	r.line = 1
 	for r.off < len(r.src) {
@@ -59,7 +73,7 @@ func (r *shellReader) read() {
 }
 
 // next takes one byte.
-func (r *shellReader) next() byte {
+func (r *reader) next() byte {
 	c := r.src[r.off]
 	r.off++
 	if c == '\n' {
@@ -68,17 +82,17 @@ func (r *shellReader) next() byte {
 	return c
 }
 
-func (r *shellReader) peek() byte {
+func (r *reader) peek() byte {
 	if r.off < len(r.src) {
 		return r.src[r.off]
 	}
 	return '\n' // the last line may lack its end
 }
 
-func (r *shellReader) rest() string { return r.src[r.off:] }
+func (r *reader) rest() string { return r.src[r.off:] }
 
 // blanks skips white space within the line, and line ends after a backslash.
-func (r *shellReader) blanks() {
+func (r *reader) blanks() {
 	for {
 		switch {
 		case r.peek() == ' ' || r.peek() == '\t':
@@ -92,7 +106,7 @@ func (r *shellReader) blanks() {
 	}
 }
 
-func (r *shellReader) skipLine() {
+func (r *reader) skipLine() {
 	if i := strings.IndexByte(r.rest(), '\n'); i >= 0 {
 		r.off += i
 		return
@@ -102,7 +116,7 @@ func (r *shellReader) skipLine() {
 
 // statement reads a line of assignments, and more lines when a quote spans
 // them. It ends before a line end.
-func (r *shellReader) statement() {
+func (r *reader) statement() {
 	exported, bare, empty := false, false, false
 	for first := true; ; first = false {
 		r.blanks()
@@ -116,21 +130,21 @@ func (r *shellReader) statement() {
 			return
 		}
 		bare = false
-		name := shellName(r.rest())
+		name := nameOf(r.rest())
 		r.off += len(name)
 		switch after := r.peek(); {
 		case first && name == "export" && (after == ' ' || after == '\t' || after == '\n'):
 			exported, bare = true, true
 		case name != "" && after == '=':
-			if len(name) > maxShellName {
-				r.report(r.line, "the name of a variable has %d characters: at most %d", len(name), maxShellName)
+			if len(name) > maxName {
+				r.report(r.line, "the name of a variable has %d characters: at most %d", len(name), maxName)
 				r.skipLine()
 				return
 			}
 			empty = r.assignment(name)
 		case exported && name != "" && strings.IndexByte(" \t\n", after) >= 0:
 			if _, ok := r.vars[name]; !ok && !r.broken[name] {
-				r.report(r.line, "%s has no value here: write export %s=VALUE", r.quote(name), r.short(name))
+				r.report(r.line, "%s has no value here: write export %s=VALUE", r.problems.Quote(name), r.short(name))
 			}
 		default:
 			r.off -= len(name)
@@ -142,7 +156,7 @@ func (r *shellReader) statement() {
 }
 
 // assignment reads =VALUE of name. It says whether nothing stands after the =.
-func (r *shellReader) assignment(name string) (empty bool) {
+func (r *reader) assignment(name string) (empty bool) {
 	line := r.line
 	r.off++
 	begin := r.off
@@ -163,30 +177,35 @@ func (r *shellReader) assignment(name string) (empty bool) {
 		r.broken[name] = true
 		return false
 	}
-	r.set(assignment{name, text, line, strings.Count(text, "\n") == r.line-line})
+	r.set(Assignment{name, text, line, strings.Count(text, "\n") == r.line-line})
 	return r.off == begin
 }
 
-func (r *shellReader) set(a assignment) {
-	r.vars[a.name] = a.text
-	delete(r.broken, a.name)
-	r.assign(a)
+func (r *reader) set(a Assignment) {
+	r.vars[a.Name] = a.Text
+	delete(r.broken, a.Name)
+	r.assigned = append(r.assigned, a)
+}
+
+// report notes what is wrong in a line.
+func (r *reader) report(line int, format string, args ...any) {
+	r.problems.Report(fmt.Sprintf("%s:%d", r.name, line), format, args...)
 }
 
 // problem notes what is wrong with the value being read.
-func (r *shellReader) problem(format string, args ...any) {
+func (r *reader) problem(format string, args ...any) {
 	r.failed = true
 	r.report(r.line, format, args...)
 }
 
-func (r *shellReader) tooMuch() {
+func (r *reader) tooMuch() {
 	r.size = maxExpanded + 1
 	r.problem("the values are larger than %d MiB together", maxExpanded>>20)
 	r.off = len(r.src)
 }
 
 // value reads a value up to white space outside of quotes.
-func (r *shellReader) value() {
+func (r *reader) value() {
 	for {
 		home := r.colon
 		r.colon = false
@@ -225,7 +244,7 @@ func (r *shellReader) value() {
 }
 
 // single reads '…', in which nothing has a meaning.
-func (r *shellReader) single() {
+func (r *reader) single() {
 	line := r.line
 	r.next()
 	for r.off < len(r.src) {
@@ -239,7 +258,7 @@ func (r *shellReader) single() {
 }
 
 // double reads "…".
-func (r *shellReader) double() {
+func (r *reader) double() {
 	line := r.line
 	r.next()
 	for r.off < len(r.src) {
@@ -270,7 +289,7 @@ func (r *shellReader) double() {
 	r.unclosed(line, `"`)
 }
 
-func (r *shellReader) unclosed(line int, mark string) {
+func (r *reader) unclosed(line int, mark string) {
 	if r.size > maxExpanded {
 		return // the rest was not read
 	}

@@ -1,4 +1,4 @@
-package config_test
+package file_test
 
 import (
 	"context"
@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/org/ralph-action/internal/config"
 )
 
 // accepted are files and the variables they set.
@@ -65,12 +63,12 @@ func accepted() []struct {
 func TestShellFile(t *testing.T) {
 	t.Parallel()
 	for _, tt := range accepted() {
-		_, got, err := config.Shell("config", tt.file)
+		_, got, err := shell(tt.file)
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q =\n%q, %v; want\n%q", tt.name, tt.file, got, err, tt.want)
 		}
 		windows := strings.ReplaceAll(tt.file, "\n", "\r\n")
-		if _, got, err := config.Shell("config", "\ufeff"+windows); err != nil || !reflect.DeepEqual(got, tt.want) {
+		if _, got, err := shell("\ufeff" + windows); err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s, CRLF: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
 	}
@@ -93,7 +91,7 @@ func TestShellFileAsShell(t *testing.T) {
 		for range 1 + random.Intn(12) {
 			b.WriteString(pieces[random.Intn(len(pieces))])
 		}
-		_, want, err := config.Shell("config", b.String())
+		_, want, err := shell(b.String())
 		if err != nil || len(want) < 2 || tried == 100 {
 			continue
 		}
@@ -196,7 +194,7 @@ func TestShellFileProblems(t *testing.T) {
 		{"RALPH_GITHUB_TOKEN=x", "config:1: RALPH_GITHUB_TOKEN: a token does not belong into a file: give it as an input, from a secret"},
 		{"RALPH_CONFIG=x", "config:1: RALPH_CONFIG: it cannot be set in the file: give it as an input or a flag"},
 	} {
-		_, _, err := config.Shell("config", tt.file)
+		_, _, err := shell(tt.file)
 		if got := problems(t, err); len(got) != 1 || got[0] != tt.want {
 			t.Errorf("%.80q:\n%q, want\n%q", tt.file, got, tt.want)
 		}
@@ -206,7 +204,7 @@ func TestShellFileProblems(t *testing.T) {
 // Every line that is wrong is told, and what is told is bounded.
 func TestShellFileAllProblems(t *testing.T) {
 	t.Parallel()
-	_, _, err := config.Shell("config", "A=`x`\nB=1;\necho\nC=3\nif x; then\n  D=$E\nfi\n")
+	_, _, err := shell("A=`x`\nB=1;\necho\nC=3\nif x; then\n  D=$E\nfi\n")
 	if got := problems(t, err); len(got) != 6 {
 		t.Errorf("six bad lines: %q", got)
 	}
@@ -226,7 +224,7 @@ func TestShellFileAllProblems(t *testing.T) {
 		"dollars":     `A="` + strings.Repeat("$(", 50_000) + `"`,
 		"quotes":      strings.Repeat("A='\n", 200_001),
 	} {
-		_, _, err := config.Shell("config", file)
+		_, _, err := shell(file)
 		if err == nil || len(err.Error()) > 20_000 {
 			t.Errorf("%s: %.200v, want a bounded error", name, err)
 		}
@@ -252,7 +250,7 @@ func TestShellFileValues(t *testing.T) {
 		{"000-22 text with an empty program", "AGENT_TYPE=text\nAGENT_CLI=\nAGENT_ARGS=", map[string]string{"agent": "text"}},
 		{"from a default", "AGENT_TYPE=${TYPE:-amp}\nX=${MAX_RETRIES:=7}", map[string]string{"agent": "amp", "max-retries": "7"}},
 	} {
-		got, _, err := config.Shell("config", tt.file)
+		got, _, err := shell(tt.file)
 		if err != nil || !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %q, %v; want %q", tt.name, got, err, tt.want)
 		}
@@ -269,8 +267,8 @@ func FuzzShellFile(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		values, first, err := config.Shell("config", text)
-		same, second, again := config.Shell("config", text)
+		values, first, err := shell(text)
+		same, second, again := shell(text)
 		if !reflect.DeepEqual(first, second) || !reflect.DeepEqual(values, same) || fmt.Sprint(err) != fmt.Sprint(again) {
 			t.Errorf("Shell(%q) differs from one time to the next: %v, %v", text, err, again)
 		}
@@ -286,7 +284,7 @@ func FuzzShellFile(f *testing.F) {
 			return
 		}
 		quoted := "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-		_, got, err := config.Shell("config", "# c\nX="+quoted+" # c\nY=\"$X\"\n")
+		_, got, err := shell("# c\nX=" + quoted + " # c\nY=\"$X\"\n")
 		if err != nil || got["X"] != text || got["Y"] != text {
 			t.Errorf("X=%s gives %q, %v", quoted, got, err)
 		}

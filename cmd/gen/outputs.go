@@ -1,4 +1,4 @@
-package config
+package main
 
 import (
 	"strings"
@@ -6,9 +6,9 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// ActionOutput is one output of the action. Its values are numbers, names from a
+// output is one output of the action. Its values are numbers, names from a
 // fixed list, commit ids, validated names and paths; never text of an agent.
-type ActionOutput struct{ Name, Help string }
+type output struct{ Name, Help string }
 
 // outcomes is "`completed`, `budget` or `skipped`".
 func outcomes() string {
@@ -20,9 +20,9 @@ func outcomes() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// Outputs are all outputs, in the order in which they are documented.
-func Outputs() []ActionOutput {
-	return []ActionOutput{
+// outputs are all outputs, in the order in which they are documented.
+func outputs() []output {
+	return []output{
 		{"status", "How the run ended: " + outcomes() + "."},
 		{"completed", "`true` when the agent said that it is done and every guardrail passed."},
 		{"iterations", "How many iterations ran."},

@@ -1,12 +1,12 @@
-package config
+package shellfile
 
 import "strings"
 
 // stray says what is wrong with a word that is no assignment. empty: the one
 // before it on the line had no value.
-func (r *shellReader) stray(empty bool) {
+func (r *reader) stray(empty bool) {
 	rest := r.rest()
-	name := shellName(rest)
+	name := nameOf(rest)
 	after := rest[len(name):]
 	spaced := strings.TrimLeft(after, " \t")
 	word := rest
@@ -24,17 +24,17 @@ func (r *shellReader) stray(empty bool) {
 	case word == "" || name != "" && strings.HasPrefix(after, "("):
 		r.operator()
 	case assigns && !strings.ContainsAny(key, `'"$\`):
-		r.report(r.line, "%s is no name of a variable: give letters, digits and underscores, not beginning with a digit", r.quote(key))
+		r.report(r.line, "%s is no name of a variable: give letters, digits and underscores, not beginning with a digit", r.problems.Quote(key))
 	default:
-		r.report(r.line, "%s would be a command: %s; NAME=VALUE is expected", r.quote(word), neverRun)
+		r.report(r.line, "%s would be a command: %s; NAME=VALUE is expected", r.problems.Quote(word), neverRun)
 	}
 }
 
 // short bounds a name in a message.
-func (r *shellReader) short(name string) string { return name[:min(len(name), maxShellName)] }
+func (r *reader) short(name string) string { return name[:min(len(name), maxName)] }
 
 // operator refuses what is punctuation to a shell.
-func (r *shellReader) operator() {
+func (r *reader) operator() {
 	c := r.peek()
 	switch c {
 	case '`':
