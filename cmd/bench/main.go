@@ -61,6 +61,7 @@ func measurements() []measurement {
 		{"10000-bundles", (*bench).integrateMany},
 		{"size", (*bench).size},
 		{"image", (*bench).image},
+		{"fanout", (*bench).fanout},
 	}...)
 }
 
@@ -75,7 +76,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, host, refusal, options, guardrails, stream/AGENT, checkpoint, beside, publish, integrate, 10000-bundles, size, image)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, host, refusal, options, guardrails, stream/AGENT, checkpoint, beside, publish, integrate, 10000-bundles, size, image, fanout)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	theirs := flags.String("create-pull-request", "", "compare publishing with create-pull-request itself, whose dist/index.js is this `FILE`")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
