@@ -52,11 +52,7 @@ func table(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
 		for _, cell := range cells {
-			b.WriteString("|")
-			if cell != "" {
-				b.WriteString(" " + cell)
-			}
-			b.WriteString(" ")
+			b.WriteString("|" + cell)
 		}
 		b.WriteString("|\n")
 	}

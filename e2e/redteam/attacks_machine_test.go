@@ -25,9 +25,9 @@ var (
 // lookalike_test.go.
 func machineAttacks() []Attack {
 	const (
-		others     = "what the machine's other processes show to everybody (names, arguments), their shared memory and queues are closed by namespaces only"
-		shared     = "without namespaces /dev/shm is the machine's, and programs need it"
-		attributes = "Landlock covers what is read and written, not whether a file is there, its modes and times, and who is told of changes"
+		others     = "only namespaces hide other processes' names, arguments, shared memory and queues"
+		shared     = "without namespaces /dev/shm is shared with the machine, and programs need it"
+		attributes = "Landlock covers reading and writing, not existence, modes, times and notifications of files"
 	)
 	host := func(id, tries, defense, script string, seen ...sign) Attack {
 		return Attack{ID: "machine-" + id, In: "machine", Tries: tries, Defense: defense, Script: script, Seen: seen}
@@ -71,7 +71,7 @@ func machineAttacks() []Attack {
 		host("setuid-mount", "mount a file system by the setuid program for it", defenseUser, `mount -t tmpfs redteam /mnt; c=$?; umount /mnt; exit $c`),
 		host("setuid-pkexec", "read a file of root's by a setuid program", defenseUser, `pkexec /etc/shadow | grep -q root:`),
 		host("setuid-newgrp", "become a member of the engine's group", defenseUser, `sg docker -c 'id -G' </dev/null | grep -qw 118`),
-		plain("who is in the group of the engine stays in it: only root can take groups away, and its socket is refused", host("groups", "be in the groups of the engine's socket and of sudo", defenseNamespaces, `id -G | grep -qwE '0|118'`)),
+		plain("only root can remove a user's groups; the engine's socket is refused", host("groups", "be in the groups of the engine's socket and of sudo", defenseNamespaces, `id -G | grep -qwE '0|118'`)),
 
 		// Asking somebody who is root.
 		ask("systemd", "ask systemd to run something, by its private socket", "/run/systemd/private"),

@@ -53,7 +53,7 @@ func nameAttacks() []Attack {
 		}
 	}
 	known := func(a Attack) Attack {
-		a.Known = "commits of the agent's own are published as they are, and look like anybody's; with squash there are none"
+		a.Known = "the agent's own commits are published unchanged; squash avoids it"
 		return a
 	}
 	return []Attack{

@@ -84,7 +84,7 @@ func proxyAttacks() []Attack {
 		return Attack{ID: "proxy-" + id, In: "inside", Defense: defenseProxy, Tries: tries, Script: script, Seen: seen}
 	}
 	known := func(a Attack) Attack {
-		a.Known = "the forge may be read, and in a tunnel nobody can tell reading from writing; it takes a token of somebody else's"
+		a.Known = "the forge may be read, and a tunnel hides whether a request reads or writes; it needs another account's token"
 		return a
 	}
 	// Where an allowed host answers first, only what the canary saw counts.

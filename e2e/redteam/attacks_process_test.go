@@ -41,7 +41,7 @@ func processAttacks() []Attack {
 		{ID: "env-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's environ", Script: `tr '\0' '\n' </proc/$($RT pid host)/environ | ` + grepCanary},
 		{ID: "env-all", In: "inside", Defense: defenseSeal, Tries: "read /proc/*/environ of everybody", Script: `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
 		{ID: "env-threads", In: "inside", Defense: defenseSeal, Tries: "read /proc/*/task/*/environ", Script: `cat /proc/[0-9]*/task/*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
-		{ID: "argv-all", In: "inside", Defense: defenseArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary, Known: "without namespaces other steps' arguments are there to be read", KnownIn: []column{withoutNamespaces}},
+		{ID: "argv-all", In: "inside", Defense: defenseArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary, Known: "without namespaces other steps' arguments are readable", KnownIn: []column{withoutNamespaces}},
 		{ID: "mem-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's memory, as a file", Script: `$RT mem host`},
 		{ID: "mem-supervisor", In: "inside", Defense: defenseScope, Tries: "read the supervisor's /proc/PID/mem", Script: `$RT mem supervisor`},
 		{ID: "maps-host", In: "inside", Defense: defenseSeal, Tries: "read the map of the host process's memory", Script: `grep -q rw /proc/$($RT pid host)/maps`},

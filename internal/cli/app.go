@@ -76,19 +76,19 @@ func (a *app) environment() map[string]string {
 type commands struct {
 	Run       runCmd       `cmd:"" default:"withargs" group:"Work on a task:" help:"Run the agent loop in this directory (the default command)."`
 	Plan      planCmd      `cmd:"" group:"Work on a task:" help:"Loop over the planning prompt until the plan is complete."`
-	Build     buildCmd     `cmd:"" group:"Work on a task:" help:"Loop over the building prompt until the plan is carried out."`
+	Build     buildCmd     `cmd:"" group:"Work on a task:" help:"Loop over the building prompt until the plan is done."`
 	Prompt    promptCmd    `cmd:"" group:"Work on a task:" help:"Loop over a prompt file of your own."`
-	Session   sessionCmd   `cmd:"" group:"Work on a task:" help:"Keep one agent session going until it prints its promise."`
-	Supervise superviseCmd `cmd:"" group:"Work on a task:" help:"Restart a command until its task folder holds a file DONE."`
+	Session   sessionCmd   `cmd:"" group:"Work on a task:" help:"Continue one agent session until it prints its promise."`
+	Supervise superviseCmd `cmd:"" group:"Work on a task:" help:"Restart a command until its task directory has a file DONE."`
 	Tasks     tasksCmd     `cmd:"" group:"Work on a task list:" help:"Task lists in which every story is reviewed."`
 
 	Status statusCmd `cmd:"" group:"The last run here:" help:"Show what the last run does or did."`
 	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print or follow the log of the last run."`
-	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with the last run, after a limit, an interrupt or a kill."`
+	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Continue the last run after a limit, an interrupt or a kill."`
 	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the run of this project."`
 
 	Init       initCmd       `cmd:"" group:"Set up:" help:"Write settings for 'ralph run', or files for 'ralph plan'."`
-	Doctor     doctorCmd     `cmd:"" group:"Set up:" help:"Say what a run would lack, and what to do about it."`
+	Doctor     doctorCmd     `cmd:"" group:"Set up:" help:"Check what a run needs, and say what to do."`
 	Demo       demoCmd       `cmd:"" group:"Set up:" help:"Show the whole pipeline: no key, no network, no Docker."`
 	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a script that completes commands in bash, zsh or fish."`
 	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print the version."`
@@ -161,7 +161,7 @@ func (a *app) parser(args []string, short bool, given []string) (*kong.Kong, err
 	shortened := cli.arm(a, args, short, given)
 	return kong.New(&cli,
 		kong.Name("ralph"),
-		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
+		kong.Description("Runs a coding agent in a loop, checks every iteration, and reports honestly."),
 		kong.Vars{"version": a.build.Version, "agents": strings.Join(starter.Agents(), ", ")},
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(exitPanic(code)) }),

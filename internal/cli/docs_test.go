@@ -521,11 +521,11 @@ func TestDocumentedVersions(t *testing.T) {
 			continue
 		}
 		rows++
-		if row := "| `" + name + "` | `" + from.Name + "` | " + from.Version + " |"; !strings.Contains(text, "\n"+row) {
+		if row := "|`" + name + "`|`" + from.Name + "`|" + from.Version + "|"; !strings.Contains(text, "\n"+row) {
 			t.Errorf("docs/agents.md lacks the row %s", row)
 		}
 	}
-	if got := len(regexp.MustCompile("(?m)^\\| `[a-z]+` \\| `@?[a-z/-]+` \\| [0-9]").FindAllString(text, -1)); got != rows {
+	if got := len(regexp.MustCompile("(?m)^\\|`[a-z]+`\\|`@?[a-z/-]+`\\|[0-9]").FindAllString(text, -1)); got != rows {
 		t.Errorf("docs/agents.md has %d rows of agents with their versions, want %d", got, rows)
 	}
 	for variable, name := range map[string]string{"CLAUDE_VERSION": "claude", "CODEX_VERSION": "codex"} {
@@ -545,7 +545,7 @@ func TestDocumentedAgents(t *testing.T) {
 	credentials, _, _ = strings.Cut(credentials, "\n## ")
 	var headers []string
 	for line := range strings.Lines(doc) {
-		if strings.HasPrefix(line, "| | `claude` | `codex` |") {
+		if strings.HasPrefix(line, "||`claude`|`codex`|") {
 			headers = append(headers, line)
 		}
 	}
@@ -569,7 +569,7 @@ func TestDocumentedAgents(t *testing.T) {
 				t.Errorf("docs/agents.md does not name %s, which %s is handed", variable, name)
 			}
 		}
-		if !strings.Contains(readme, "\n| `"+name+"` |") {
+		if !strings.Contains(readme, "\n|`"+name+"`|") {
 			t.Errorf("README.md: no row about the agent %s", name)
 		}
 	}

@@ -9,13 +9,13 @@ import (
 
 // tasksCmd are the commands about a task list.
 type tasksCmd struct {
-	Init      tasksInitCmd      `cmd:"" help:"Make the folder of a task list."`
+	Init      tasksInitCmd      `cmd:"" help:"Create the directory of a task list."`
 	Run       tasksRunCmd       `cmd:"" help:"Work through a list: implement, review, fix, review again."`
 	Check     tasksCheckCmd     `cmd:"" help:"List every problem of a list, for CI and editors."`
-	Archive   tasksArchiveCmd   `cmd:"" help:"Archive a finished list with a summary, and start anew."`
-	Integrate tasksIntegrateCmd `cmd:"" help:"Put together what the lanes of a plan have made."`
+	Archive   tasksArchiveCmd   `cmd:"" help:"Archive a finished list with a summary, and start over."`
+	Integrate tasksIntegrateCmd `cmd:"" help:"Integrate the work of the lanes of a plan."`
 	Matrix    tasksMatrixCmd    `cmd:"" help:"Print the stories that are ready as a matrix of jobs."`
-	Plan      tasksPlanCmd      `cmd:"" help:"Plan a wave of jobs that work on a list beside each other."`
+	Plan      tasksPlanCmd      `cmd:"" help:"Plan a wave of parallel jobs for a list."`
 }
 
 // tasksPlace is where a task list lies.

@@ -61,7 +61,7 @@ func Outcomes() []OutcomeRow {
 		{
 			Outcome: Completed, ExitCode: 0, Kind: Succeeded, Sign: "✅", Yields: true,
 			Headline: "Completed in {iterations}", Unstarted: "Completed: the task was done before the first {unit}",
-			When: "the agent said that it was done, and every guardrail passed; with `mode: supervise`: there is a `DONE` file",
+			When: "the agent said that it is done, and every guardrail passed; `mode: supervise`: there is a `DONE` file",
 			Work: "ready for review; draft when [something was left out](publishing.md#what-is-left-out-of-the-runs-work)",
 		},
 		{
@@ -79,7 +79,7 @@ func Outcomes() []OutcomeRow {
 			Outcome: Deadline, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
 			Headline: "Stopped at the time limit{after}, not complete",
 			Advice:   "{again}, or raise max-duration{job}.",
-			When:     "`max-duration` is over, less what publishing needs, or checks did not finish within `ci-timeout`", Work: "draft",
+			When:     "`max-duration` is over, less what publishing needs, or checks exceeded `ci-timeout`", Work: "draft",
 		},
 		{
 			Outcome: Stalled, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
@@ -90,18 +90,18 @@ func Outcomes() []OutcomeRow {
 			Outcome: Quota, ExitCode: 1, Kind: Paused, Sign: "⏳", Yields: true,
 			Headline: "Stopped by the provider's usage limit{after}",
 			Advice:   "This is a limit of your plan with the model provider, not a failure of the task. {again} when the limit has been reset.",
-			When:     "the provider's usage limit is reached, and its reset is not within the run: a limit of your plan, not a failure of the task", Work: "draft",
+			When:     "the provider's usage limit is reached, and does not reset within the run", Work: "draft",
 		},
 		{
 			Outcome: Blocked, ExitCode: 1, Kind: Failed, Sign: "❌", Yields: true,
 			Headline: "Blocked{after}: the work may not be published", Advice: "{withheld}Look at what was refused, and publish it by hand if it is right.",
-			When: "the work holds what may not be published (a secret, a link that leaves the tree, too many files); all of it was left out (protected paths); or with `wait-for-ci`: checks did not pass for a reason that no change of the work could mend",
-			Work: "what may not be published stays on the machine; else draft",
+			When: "the work may not be published (a secret, a link that leaves the tree, too many files, only protected paths); with `wait-for-ci`: checks were cancelled or wait for a person",
+			Work: "not published, or draft",
 		},
 		{
 			Outcome: Waiting, ExitCode: 0, Kind: Paused, Sign: "⏳", Yields: true,
 			Headline: "Waiting for a person{after}", Advice: "Do what the agent waits for, or answer it in the prompt. Then run it again.",
-			When: "`mode: supervise`: the command asked not to be started again for now; the reason says what it waits for", Work: "draft",
+			When: "`mode: supervise`: the command asked to wait; the reason says for what", Work: "draft",
 		},
 		{
 			Outcome: Invalid, ExitCode: 2, Kind: Misconfigured, Sign: "❌",

@@ -41,9 +41,9 @@ func TestDocumentation(t *testing.T) {
 		first, _, _ := strings.Cut(report.Text(r, report.Style{Emoji: true}), "\n")
 		found := false
 		for line := range strings.SplitSeq(doc, "\n") {
-			cells := strings.Split(line, " | ")
-			if len(cells) >= 3 && strings.Contains(cells[1], "`"+string(r.Outcome)+"`") {
-				found = found || strings.HasPrefix(first, strings.TrimPrefix(cells[0], "| "))
+			cells := strings.Split(line, "|")
+			if len(cells) >= 5 && strings.Contains(cells[2], "`"+string(r.Outcome)+"`") {
+				found = found || strings.HasPrefix(first, strings.TrimSpace(cells[1]))
 			}
 		}
 		if !found {

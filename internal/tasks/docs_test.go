@@ -41,7 +41,7 @@ func TestDocument(t *testing.T) {
 	}
 	for _, fields := range []properties{schema.properties, schema.Defs.Story} {
 		for field := range fields.Properties {
-			if !strings.Contains(text, "\n| `"+field+"` |") {
+			if !strings.Contains(text, "\n|`"+field+"`|") {
 				t.Errorf("docs/tasks.md has no row for %s", field)
 			}
 		}

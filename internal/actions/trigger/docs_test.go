@@ -88,7 +88,7 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	for setting, input := range map[string]bool{"use-event": true, "trigger-command": false, "trigger-label": true, "allow-bots": true, "issue-comment": false} {
-		if !strings.Contains(document, "| `"+setting+"` |") || (action.Inputs[setting] != nil) != input {
+		if !strings.Contains(document, "|`"+setting+"`|") || (action.Inputs[setting] != nil) != input {
 			t.Errorf("%s is not in docs/triggers.md, or in action.yml is not %v", setting, input)
 		}
 	}

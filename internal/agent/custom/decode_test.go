@@ -293,9 +293,9 @@ func TestCustomNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(string(b), "## Filters")
-	table, _, _ = strings.Cut(table, "How a turn is judged")
+	table, _, _ = strings.Cut(table, "\n## ")
 	var told []string
-	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?`) \\|").FindAllStringSubmatch(table, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\|(`.*?`)\\|").FindAllStringSubmatch(table, -1) {
 		for name := range strings.SplitSeq(row[1], ", ") {
 			told = append(told, strings.Trim(name, "`"))
 		}
