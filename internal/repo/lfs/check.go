@@ -158,7 +158,7 @@ func (c Check) probeFilter(ctx context.Context) error {
 
 // probeServer asks to upload an object, and does not send it.
 func (c Check) probeServer(ctx context.Context) error {
-	if err := c.sameLFS(ctx); err != nil {
+	if err := c.sameLFS(); err != nil {
 		return err
 	}
 	p, _ := parsePointer([]byte(Probe))
@@ -184,7 +184,7 @@ func (c Check) probeServer(ctx context.Context) error {
 
 // sameLFS refuses a repository whose files are kept by a server other than its
 // own: our token is not for that one.
-func (c Check) sameLFS(ctx context.Context) error {
+func (c Check) sameLFS() error {
 	top, err := os.OpenRoot(c.Tree.Top)
 	if err != nil {
 		return err
