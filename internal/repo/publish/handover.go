@@ -53,7 +53,7 @@ func (b *Branch) Judge(ctx context.Context, tip, base string) error {
 	if err != nil {
 		return err
 	}
-	for c, err := range b.Store.Since(plumbing.NewHash(tip), have) {
+	for c, err := range b.Store.Since([]plumbing.Hash{plumbing.NewHash(tip)}, have) {
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,12 +68,12 @@ func (s *Store) ParentTree(c *object.Commit) (plumbing.Hash, error) {
 	return p.TreeHash, nil
 }
 
-// Since iterates over a commit and its ancestors, down to those that have reports. An
+// Since iterates over commits and their ancestors, down to those that have reports. An
 // error ends it.
-func (s *Store) Since(tip plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*object.Commit, error] {
+func (s *Store) Since(tips []plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*object.Commit, error] {
 	return func(yield func(*object.Commit, error) bool) {
 		seen := map[plumbing.Hash]bool{}
-		queue := []plumbing.Hash{tip}
+		queue := slices.Clone(tips)
 		for len(queue) > 0 {
 			h := queue[0]
 			queue = queue[1:]
