@@ -190,13 +190,9 @@ func (c Check) sameLFS() error {
 		return err
 	}
 	defer top.Close()
-	b, err := files.Read(top, ".lfsconfig", gitconfig.MaxBytes)
+	config, err := gitconfig.Read(top, ".lfsconfig")
 	if err != nil {
-		return nil
-	}
-	config, err := gitconfig.Parse(b)
-	if err != nil {
-		return nil // git-lfs cannot read it either
+		return nil // there is none, or git-lfs cannot read it either
 	}
 	for _, v := range config.Vars {
 		if v.Key != "url" && v.Key != "pushurl" && v.Key != "lfsurl" && v.Key != "lfspushurl" || v.Section != "lfs" && v.Section != "remote" {

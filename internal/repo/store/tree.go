@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -264,7 +265,7 @@ func (s *Store) Edit(root plumbing.Hash, set map[string]Entry) (plumbing.Hash, e
 		var old plumbing.Hash
 		if at[name].IsTree() {
 			old = at[name].Hash
-		} else if !slices.ContainsFunc(values(sub), func(e Entry) bool { return e != Entry{} }) {
+		} else if !slices.ContainsFunc(slices.Collect(maps.Values(sub)), func(e Entry) bool { return e != Entry{} }) {
 			continue
 		}
 		h, err := s.Edit(old, sub)
@@ -282,14 +283,6 @@ func (s *Store) Edit(root plumbing.Hash, set map[string]Entry) (plumbing.Hash, e
 		items = append(items, item{name: name, Entry: e})
 	}
 	return s.Write(plumbing.TreeObject, encodeTree(items))
-}
-
-func values(m map[string]Entry) []Entry {
-	var v []Entry
-	for _, e := range m {
-		v = append(v, e)
-	}
-	return v
 }
 
 // Merge brings what changed from base to ours into theirs, path by path. A
