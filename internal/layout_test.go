@@ -84,7 +84,7 @@ var packages = map[string]struct {
 	"repo/printable":   {nil, "foreign text in errors of the git side"},
 	"repo/lines":       {nil, "compares and merges texts; pure"},
 	"repo/files":       {[]string{"lib/atomicfile"}, "files the agent may have swapped for links and pipes"},
-	"repo/gitconfig":   {nil, "configuration files and the credentials in them; pure"},
+	"repo/gitconfig":   {[]string{"repo/files"}, "configuration files and the credentials in them"},
 	"repo/gitdir":      {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git directory, and what it was cloned from"},
 	"repo/credentials": {[]string{"lib/atomicfile", "repo/files", "repo/gitconfig", "repo/gitdir"}, "what the agent must not read or plant in a git directory; uses no git"},
 	"repo/remote":      {[]string{"lib/secret", "repo/printable", "repo/store"}, "git's smart HTTP with one repository, and what a server's refusals mean"},

@@ -59,7 +59,7 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		return nil, nil, err
 	}
 	undo = append(undo, func() { _ = r.Close() })
-	err = r.CanPush(ctx)
+	err = r.Branch().CanPush(ctx)
 	if err == nil {
 		_, err = r.Begin(ctx)
 	}

@@ -64,9 +64,6 @@ type CheckOptions struct {
 	// Workflow is the name of that run's workflow. Another run of it that a
 	// concurrency group holds back is left out: it may be held by ours. Empty: none.
 	Workflow string
-	// Ignore are names of checks that are left out, in any case.
-	Ignore []string
-
 	// Grace is how long checks have to appear: before it is over, neither "none"
 	// nor "passed" is an answer, because more of them may start. 0: no time.
 	Grace time.Duration

@@ -138,7 +138,7 @@ func (l *checkLook) statuses(ctx context.Context) ([]finding, error) {
 		}
 		for _, status := range answer.Statuses {
 			name := l.c.checkName(status.Context)
-			if seen[status.Context] || l.ignored(name, status.TargetURL) {
+			if seen[status.Context] || l.ignored(status.TargetURL) {
 				continue // the newest of each comes first
 			}
 			seen[status.Context] = true
@@ -198,7 +198,7 @@ func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {
 	l.leftOut = nil
 	for _, run := range newest {
 		check := l.checkRun(l.c.checkName(run.GetName()), run)
-		if l.ignored(check.Name, run.GetDetailsURL()) {
+		if l.ignored(run.GetDetailsURL()) {
 			l.leftOut = append(l.leftOut, check.origin)
 			continue
 		}
@@ -230,11 +230,8 @@ func (l *checkLook) checkRun(name string, run *github.CheckRun) finding {
 	return check
 }
 
-// ignored reports whether a check is left out: by name, or as a part of our own run.
-func (l *checkLook) ignored(name, address string) bool {
-	if slices.ContainsFunc(l.o.Ignore, func(one string) bool { return strings.EqualFold(one, name) }) {
-		return true
-	}
+// ignored reports whether a check is left out, as a part of our own run.
+func (l *checkLook) ignored(address string) bool {
 	found := jobPattern.FindStringSubmatch(address)
 	return found != nil && l.o.RunID != 0 && digits(found[1]) == l.o.RunID
 }

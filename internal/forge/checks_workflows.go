@@ -78,9 +78,6 @@ func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]findin
 			continue
 		}
 		name := l.c.checkName("workflow " + run.GetName())
-		if l.ignored(name, "") {
-			continue
-		}
 		conclusion := l.c.api.Clean(run.GetConclusion())
 		text := "The workflow ended without a failed job: " + conclusion + "."
 		if conclusion == "startup_failure" || conclusion == "failure" {

@@ -7,17 +7,13 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
-	"github.com/org/ralph-action/internal/repo/publish"
 )
-
-// Line is the branch, for who puts commits on it in the store. Advance takes them over.
-func (r *Repo) Line() *publish.Branch { return r.branch }
 
 // Advance moves the branch to a commit of the store that stands on it. The workspace has it,
 // and its files.
 func (r *Repo) Advance(ctx context.Context, commit string) (ralph.Commit, error) {
 	h := plumbing.NewHash(commit)
-	for c, err := range r.store.Since(h, func(h plumbing.Hash) bool { return h == r.branch.Tip }) {
+	for c, err := range r.store.Since([]plumbing.Hash{h}, func(h plumbing.Hash) bool { return h == r.branch.Tip }) {
 		if err != nil {
 			return ralph.Commit{}, err
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
@@ -41,12 +40,8 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 		if err != nil {
 			return ralph.Commit{}, err
 		}
-		now := r.opt.Clock()
-		tip, err = r.store.WriteCommit(&object.Commit{
-			Author: r.opt.Author.Signature(now), Committer: r.opt.Committer.Signature(now),
-			Message: store.Message(r.opt.Message(it, r.files(changes, nil))), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
-		})
-		if err != nil {
+		message := r.opt.Message(it, r.files(changes, nil))
+		if tip, err = r.store.NewCommitOf(r.opt.Author, r.opt.Committer, r.opt.Clock(), message, s.public, s.parent); err != nil {
 			return ralph.Commit{}, err
 		}
 	}

@@ -54,13 +54,13 @@ func TestContactAnswersOnce(t *testing.T) {
 	})
 	c := dial(t, f)
 	r := begin(t, dir, f.url, func(o *repo.Options) { o.Contact = c })
-	if err := r.CanPush(t.Context()); err != nil {
+	if err := r.Branch().CanPush(t.Context()); err != nil {
 		t.Fatalf("CanPush() = %v", err)
 	}
 	if reads.Load() != 1 || writes.Load() != 1 {
 		t.Errorf("asked %d times for reading and %d for writing, want once each", reads.Load(), writes.Load())
 	}
-	if err := r.CanPush(t.Context()); err != nil || writes.Load() != 2 {
+	if err := r.Branch().CanPush(t.Context()); err != nil || writes.Load() != 2 {
 		t.Errorf("the second CanPush() = %v after %d questions, want one of its own", err, writes.Load())
 	}
 	write(t, filepath.Join(dir, "one.txt"), "1\n")
@@ -107,7 +107,7 @@ func TestContactHangs(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := r.CanPush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if err := r.Branch().CanPush(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CanPush() = %v, want that its time is over", err)
 	}
 	c.Close() // returns
@@ -118,7 +118,7 @@ func willPush(t *testing.T) (*forge, string, *run) {
 	t.Helper()
 	f, dir := workspace(t)
 	r := begin(t, dir, f.url)
-	if err := r.CanPush(t.Context()); err != nil {
+	if err := r.Branch().CanPush(t.Context()); err != nil {
 		t.Fatalf("CanPush() = %v", err)
 	}
 	write(t, filepath.Join(dir, "one.txt"), "1\n")
@@ -150,7 +150,7 @@ func TestAssumedPushIsRefused(t *testing.T) {
 	// The branch is made by somebody else before the first push of a run.
 	f, dir := workspace(t)
 	r = begin(t, dir, f.url)
-	if err := r.CanPush(t.Context()); err != nil {
+	if err := r.Branch().CanPush(t.Context()); err != nil {
 		t.Fatalf("CanPush() = %v", err)
 	}
 	git(t, f.dir, "branch", "ralph/work", "main")

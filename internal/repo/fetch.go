@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -103,8 +104,8 @@ func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
 	if in || err != nil {
 		return err
 	}
-	ref := "refs/ralph/kept/" + local.String()
-	if err := r.tree.Git(ctx, nil, nil, "update-ref", ref, local.String()); err != nil {
+	ref, err := r.tree.Keep(ctx, local)
+	if err != nil {
 		return err
 	}
 	r.branch.Note("the branch %s here had commits that the server's does not have: they are kept as %s", r.opt.Branch, ref)
@@ -126,10 +127,7 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 		return false, came, err
 	}
 	defer store.Discard(f)
-	have := make([]plumbing.Hash, 0, len(known))
-	for h := range known {
-		have = append(have, h)
-	}
+	have := slices.Collect(maps.Keys(known))
 	if err := from.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Have: have}, f); err != nil {
 		return false, came, err
 	}

@@ -37,7 +37,7 @@ func TestPushToken(t *testing.T) {
 	f, dir := workspace(t)
 	f.only(func(pass string, push bool) bool { return push == (pass == "ci") })
 	r := begin(t, dir, f.url, func(o *repo.Options) { o.PushToken = secret.New("ci") })
-	if err := r.CanPush(t.Context()); err != nil {
+	if err := r.Branch().CanPush(t.Context()); err != nil {
 		t.Errorf("CanPush() = %v", err)
 	}
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
@@ -47,7 +47,7 @@ func TestPushToken(t *testing.T) {
 		http.Error(w, "expired", http.StatusUnauthorized)
 		return true
 	})
-	if err := r.CanPush(t.Context()); err == nil || !strings.Contains(err.Error(), "ci-token") {
+	if err := r.Branch().CanPush(t.Context()); err == nil || !strings.Contains(err.Error(), "ci-token") {
 		t.Errorf("CanPush() with an expired token = %v, want ci-token named", err)
 	}
 	f.only(func(pass string, push bool) bool { return push == (pass == "ci") })
@@ -151,7 +151,7 @@ func TestPushToFork(t *testing.T) {
 			if r.start.Base != "main" || r.start.Resumed {
 				t.Errorf("Begin() = %+v, want a new branch", r.start)
 			}
-			if err := r.CanPush(t.Context()); err != nil {
+			if err := r.Branch().CanPush(t.Context()); err != nil {
 				t.Errorf("CanPush() = %v", err)
 			}
 			write(t, filepath.Join(dir, "x.txt"), "x\n")
@@ -182,7 +182,7 @@ func TestPushToFork(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "z.txt"), "z\n")
 			r.pushed(t, fork)
-			if err := r.DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
+			if err := r.Branch().DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
 				t.Errorf("DeleteBranch() = %v, want it refused", err)
 			}
 		})
@@ -209,19 +209,19 @@ func TestDeleteBranch(t *testing.T) {
 	f := newForge(t)
 	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
 	first := f.night(t, "shallow", "x.txt", "x\n")
-	if err := first.DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
+	if err := first.Branch().DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
 		t.Errorf("DeleteBranch() with changes = %v, want ErrHasChanges", err)
 	}
 	squash(t, seed)
 	r := begin(t, f.checkout(t, true), f.url)
 	theirs := somebody(t, f, "late.txt", "l\n")
-	if err := r.DeleteBranch(t.Context()); !errors.Is(err, remote.ErrNotFastForward) {
+	if err := r.Branch().DeleteBranch(t.Context()); !errors.Is(err, remote.ErrNotFastForward) {
 		t.Errorf("DeleteBranch() of a branch that moved = %v, want ErrNotFastForward", err)
 	}
 	equal(t, "branch", git(t, f.dir, "rev-parse", "ralph/work"), theirs)
 	onMain(t, seed, "late.txt", "l\n")
 	r = begin(t, f.checkout(t, true), f.url)
-	if err := r.DeleteBranch(t.Context()); err != nil {
+	if err := r.Branch().DeleteBranch(t.Context()); err != nil {
 		t.Errorf("DeleteBranch() = %v", err)
 	}
 	if out, err := tryGit(f.dir, "rev-parse", "-q", "--verify", "refs/heads/ralph/work"); err == nil {
@@ -230,7 +230,7 @@ func TestDeleteBranch(t *testing.T) {
 	if s := r.State(); s.Tip != "" {
 		t.Errorf("State() = %+v, want no tip", s)
 	}
-	if err := r.DeleteBranch(t.Context()); err != nil {
+	if err := r.Branch().DeleteBranch(t.Context()); err != nil {
 		t.Errorf("DeleteBranch() again = %v", err)
 	}
 	ahead(t, r, false)

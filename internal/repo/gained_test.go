@@ -326,7 +326,7 @@ func TestAllMergedMeanwhile(t *testing.T) {
 	squash(t, seed)
 	onMain(t, seed, "late.txt", "edited\n")
 	// The run sees where the base is with its last push.
-	if err := r.DeleteBranch(t.Context()); err == nil {
+	if err := r.Branch().DeleteBranch(t.Context()); err == nil {
 		t.Error("DeleteBranch() = nil before the forge was asked")
 	}
 	word.merged(c.SHA)
@@ -335,7 +335,7 @@ func TestAllMergedMeanwhile(t *testing.T) {
 	}
 	ahead(t, r, false)
 	equal(t, "branch", git(t, f.dir, "rev-parse", "ralph/work"), c.SHA)
-	if err := r.DeleteBranch(t.Context()); err != nil {
+	if err := r.Branch().DeleteBranch(t.Context()); err != nil {
 		t.Errorf("DeleteBranch() = %v", err)
 	}
 }

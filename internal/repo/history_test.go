@@ -66,7 +66,7 @@ func squash(t testing.TB, seed string) string {
 
 func ahead(t testing.TB, r *run, want bool) {
 	t.Helper()
-	if got, err := r.Ahead(t.Context()); err != nil || got != want {
+	if got, err := r.Branch().Ahead(t.Context()); err != nil || got != want {
 		t.Errorf("Ahead() = %v, %v, want %v; notes %q", got, err, want, r.State().Notes)
 	}
 }
@@ -310,7 +310,7 @@ func TestBaseDeletedMeanwhile(t *testing.T) {
 	if !c.Pushed {
 		t.Errorf("Checkpoint() = %+v, want it pushed", c)
 	}
-	if _, err := r.Ahead(t.Context()); err == nil || !strings.Contains(err.Error(), "main") {
+	if _, err := r.Branch().Ahead(t.Context()); err == nil || !strings.Contains(err.Error(), "main") {
 		t.Errorf("Ahead() = %v, want the base named", err)
 	}
 }

@@ -113,7 +113,7 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 	if err := r.branch.ExportCommit(ctx, kept, r.base); err != nil {
 		return err
 	}
-	ref := "refs/ralph/kept/" + kept.String()
+	ref, err := r.tree.Keep(ctx, kept)
 	r.branch.Note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
-	return r.tree.Git(ctx, nil, nil, "update-ref", ref, kept.String())
+	return err
 }

@@ -81,12 +81,12 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 	if err != nil {
 		return err
 	}
-	tree, conflict, err := r.branch.Merge(ctx, trees[0], trees[1], trees[2])
+	tree, conflicts, err := r.branch.Merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil {
 		return err
 	}
-	if conflict != "" {
-		r.branch.Note("%s while the run went on, and %s has changed %q since, as the work after it did: merge %s into %s and resolve that", w.By.How(r.start.Base), r.start.Base, printable.Line(conflict, 200), r.start.Base, r.branch.Name)
+	if len(conflicts) > 0 {
+		r.branch.Note("%s while the run went on, and %s has changed %q since, as the work after it did: merge %s into %s and resolve that", w.By.How(r.start.Base), r.start.Base, printable.Line(conflicts[0], 200), r.start.Base, r.branch.Name)
 		return nil
 	}
 	if r.branch.Join, err = r.mergeCommit(r.branch.ServerTip, r.branch.BaseTip, tree); err != nil {

@@ -54,33 +54,23 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 	if head.IsZero() {
 		return nil, rewritten
 	}
-	seen := map[plumbing.Hash]bool{}
 	met := false
-	queue := []plumbing.Hash{head}
-	for len(queue) > 0 {
-		h := queue[0]
-		queue = queue[1:]
+	for c, err := range r.store.Since([]plumbing.Hash{head}, func(h plumbing.Hash) bool {
+		met = met || h == r.branch.Tip
+		return h == r.branch.Tip || r.branch.Ours[h] || r.branch.Published[h]
+	}) {
 		switch {
-		case h == r.branch.Tip:
-			met = true
-			continue
-		case seen[h] || r.branch.Ours[h] || r.branch.Published[h]:
-			continue
-		case !r.store.Has(h):
+		case errors.Is(err, plumbing.ErrObjectNotFound):
 			return nil, "they are based on a commit that is not known here"
 		case len(list) == maxOwnCommits:
 			return nil, fmt.Sprintf("they are more than %d", maxOwnCommits)
-		}
-		seen[h] = true
-		c, err := r.store.Commit(h)
-		if err != nil || !r.store.Sound(h) {
+		case err != nil || !r.store.Sound(c.Hash):
 			return nil, "one of them is damaged"
 		}
-		if text, err := r.store.MessageText(h); err != nil || len(text) > store.MaxMessageText {
+		if text, err := r.store.MessageText(c.Hash); err != nil || len(text) > store.MaxMessageText {
 			return nil, "the message of one of them is too long"
 		}
-		list = append(list, h)
-		queue = append(queue, c.ParentHashes...)
+		list = append(list, c.Hash)
 	}
 	if !met {
 		return nil, rewritten

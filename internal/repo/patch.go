@@ -50,16 +50,10 @@ func (r *Repo) lastPublished() plumbing.Hash {
 	if at != r.branch.Start || s.Resumed || s.Restarted || s.Updated || r.branch.Aside {
 		return at
 	}
-	for h := at; ; {
-		if r.branch.OnServer(h) {
-			return h
-		}
-		c, err := r.store.Commit(h)
-		if err != nil || len(c.ParentHashes) == 0 {
-			return at
-		}
-		h = c.ParentHashes[0]
+	if _, below, err := r.store.Chain(at, r.branch.OnServer); err == nil {
+		return below
 	}
+	return at
 }
 
 // worktreeState is the work that Patch writes: what the last snapshot found. In the

@@ -237,7 +237,7 @@ func TestPushPermissions(t *testing.T) {
 			if p, ok := errors.AsType[*remote.PermissionError](err); !ok || !strings.Contains(p.Error(), tt.want) {
 				t.Errorf("Push() = %v, want *PermissionError naming %q", err, tt.want)
 			}
-			if _, ok := errors.AsType[*remote.PermissionError](r.CanPush(t.Context())); !ok {
+			if _, ok := errors.AsType[*remote.PermissionError](r.Branch().CanPush(t.Context())); !ok {
 				t.Errorf("CanPush() = %v, want *PermissionError", err)
 			}
 			f.setFault(nil)
@@ -342,7 +342,7 @@ func TestRedirects(t *testing.T) {
 		http.Redirect(w, req, other.URL+req.URL.Path, http.StatusMovedPermanently)
 		return true
 	})
-	if err := r.CanPush(t.Context()); err == nil || !strings.Contains(err.Error(), "another host") {
+	if err := r.Branch().CanPush(t.Context()); err == nil || !strings.Contains(err.Error(), "another host") {
 		t.Errorf("CanPush() across hosts = %v, want it refused", err)
 	}
 	if leaked.Load() {

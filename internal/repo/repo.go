@@ -169,7 +169,8 @@ func (r *Repo) Close() error {
 	return errors.Join(errs...)
 }
 
-// Branch is the work branch, for who hands it over in another way than by a push.
+// Branch is the work branch, for who hands it over in another way than by a push, or puts
+// commits on it in the store, which Advance takes over.
 func (r *Repo) Branch() *publish.Branch { return r.branch }
 
 // CheckedOut is the commit that was checked out when the repository was opened.
@@ -177,10 +178,6 @@ func (r *Repo) CheckedOut() string { return r.base.String() }
 
 // State describes what has become of the branch so far.
 func (r *Repo) State() publish.State { return r.branch.State() }
-
-// CanPush asks the server, without writing anything, whether the token may push. A
-// *remote.PermissionError says what is missing.
-func (r *Repo) CanPush(ctx context.Context) error { return r.branch.CanPush(ctx) }
 
 // Push brings the branch on the server to the last checkpoint (publish.Branch.Push), and
 // the workspace to what the server took of it.
@@ -190,12 +187,6 @@ func (r *Repo) Push(ctx context.Context) error {
 	r.leaveReplaced(ctx)
 	return err
 }
-
-// Ahead reports whether the branch has changes that the base lacks (publish.Branch.Ahead).
-func (r *Repo) Ahead(ctx context.Context) (bool, error) { return r.branch.Ahead(ctx) }
-
-// DeleteBranch deletes the branch on the server (publish.Branch.DeleteBranch).
-func (r *Repo) DeleteBranch(ctx context.Context) error { return r.branch.DeleteBranch(ctx) }
 
 // CheckLFS refuses, before anything is spent, a run that could change files of Git LFS and
 // not publish them. Call it when setup is done, before the agent starts. The error is an

@@ -52,9 +52,12 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	if r.opt.UpdateBase == UpdateRebase {
 		return r.rebase(ctx, w.Range, head)
 	}
-	tree, conflict, err := r.branch.Merge(ctx, trees[0], trees[1], trees[2])
-	if err != nil || conflict != "" {
-		return r.unmerged(ctx, head, conflict, err)
+	tree, conflicts, err := r.branch.Merge(ctx, trees[0], trees[1], trees[2])
+	if err != nil {
+		return head, err
+	}
+	if len(conflicts) > 0 {
+		return r.unmerged(ctx, head, conflicts[0])
 	}
 	from, err := r.fetchBase(ctx)
 	if err != nil {
@@ -83,10 +86,7 @@ func (r *Repo) updated(h plumbing.Hash, err error) (plumbing.Hash, error) {
 }
 
 // unmerged notes that base and branch do not fit together.
-func (r *Repo) unmerged(ctx context.Context, head plumbing.Hash, conflict string, err error) (plumbing.Hash, error) {
-	if err != nil {
-		return head, err
-	}
+func (r *Repo) unmerged(ctx context.Context, head plumbing.Hash, conflict string) (plumbing.Hash, error) {
 	base, err := r.fetchBase(ctx)
 	if err != nil {
 		return head, err
@@ -120,7 +120,7 @@ func (r *Repo) rebase(ctx context.Context, sp history.Range, head plumbing.Hash)
 	made, err := r.branch.Rebase(ctx, chain, r.branch.BaseTip)
 	var conflict *publish.ConflictError
 	if errors.As(err, &conflict) {
-		return r.unmerged(ctx, head, conflict.Path, nil)
+		return r.unmerged(ctx, head, conflict.Path)
 	}
 	if err != nil {
 		return head, fmt.Errorf("rebase %s: %w", r.opt.Branch, err)

@@ -161,7 +161,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	b.git.dir = b.Workspace // repo names the folder itself now, and the agent may remove its own
 	b.undo.atEnd(func() { _ = r.Close() })
 	if o.Push {
-		return invalid(r.CanPush(ctx))
+		return invalid(r.Branch().CanPush(ctx))
 	}
 	return b.openLane(ctx)
 }

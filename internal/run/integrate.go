@@ -69,7 +69,7 @@ type integrating struct {
 
 // takeWave takes over what the lanes handed over, before anything of the repository runs.
 func (w *work) takeWave(ctx context.Context) (*integrating, error) {
-	in := &integrating{work: w, tree: integrate.Workspace{Branch: w.repo.Line(), Spare: w.local()}, baseline: map[string]bool{}}
+	in := &integrating{work: w, tree: integrate.Workspace{Branch: w.repo.Branch(), Spare: w.local()}, baseline: map[string]bool{}}
 	if err := in.tree.Untouched(ctx); err != nil {
 		return in, invalid(err)
 	}
@@ -78,7 +78,7 @@ func (w *work) takeWave(ctx context.Context) (*integrating, error) {
 		Rules: tasks.Rules{ReviewCap: in.cfg.Tasks.ReviewCap, SkipReview: in.cfg.Tasks.SkipReview},
 	}
 	var err error
-	in.stories, err = in.owner.Stories(ctx, in.wave, in.repo.Line().Objects, in.start.Messages)
+	in.stories, err = in.owner.Stories(ctx, in.wave, in.repo.Branch().Objects, in.start.Messages)
 	return in, invalid(err)
 }
 
@@ -120,7 +120,7 @@ func (in *integrating) integrate(ctx context.Context) error {
 	}
 	return integrate.Run(ctx, integrate.Options{
 		Resolve: resolve,
-		Branch:  in.repo.Line(), Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
+		Branch:  in.repo.Branch(), Author: repo.Identity(in.author(committer)), Committer: repo.Identity(committer), Clock: time.Now,
 		Inspect: in.inspect.Look, Owner: in.owner, Landed: in.owner.Landed, MaxPatchBytes: maxReturned,
 		Cache: content.NewCache().Of,
 	}, in.stories)
@@ -255,7 +255,7 @@ func (in *integrating) report(ctx context.Context) {
 	} else if r.Findings = found; ralph.Blocking(found) != "" {
 		in.withhold(ralph.Blocking(found))
 	}
-	line := in.repo.Line()
+	line := in.repo.Branch()
 	if list, err := integrate.File(ctx, line.Objects, line.Tip.String(), in.repo.Prefix()+in.wave.Plan.Dir+"/"+tasks.TasksName); err == nil {
 		in.backlog.Reread(list)
 	}

@@ -20,7 +20,7 @@ import (
 
 // pullRequest brings the pull request to what the run came to.
 func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publish.State) error {
-	ahead, err := w.repo.Ahead(ctx)
+	ahead, err := w.repo.Branch().Ahead(ctx)
 	switch {
 	case errors.Is(err, publish.ErrBaseGone):
 		return fmt.Errorf("there is no base for a pull request: %w; the work is on %s", err, p.Branch)
@@ -256,7 +256,7 @@ func (w *work) cleanUp(ctx context.Context, state publish.State) bool {
 	if !w.cfg.PullRequest.DeleteBranch || state.Tip == "" || w.decision.Existing {
 		return false
 	}
-	if ahead, err := w.repo.Ahead(ctx); ahead || err != nil {
+	if ahead, err := w.repo.Branch().Ahead(ctx); ahead || err != nil {
 		return false
 	}
 	var found forge.Found
@@ -267,7 +267,7 @@ func (w *work) cleanUp(ctx context.Context, state publish.State) bool {
 			return false
 		}
 	}
-	if err := w.repo.DeleteBranch(ctx); err != nil {
+	if err := w.repo.Branch().DeleteBranch(ctx); err != nil {
 		w.couldNot("delete the branch", err)
 		w.rec.warn(err.Error())
 		return false

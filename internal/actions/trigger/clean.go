@@ -17,7 +17,7 @@ const (
 	maxBody  = 64 << 10 // of a body, a comment, a prompt
 	maxTitle = 1 << 10
 	maxShown = 256      // of a title that is shown on one line
-	maxLog   = 16 << 10 // of the end of a job's log
+	maxLog   = 16 << 10 // of what is kept of a job's log, which is less
 	maxRun   = 32       // backticks in a row; more are cut to these
 )
 
@@ -73,47 +73,12 @@ func first(text string, n int) string {
 // blank is empty lines at the beginning: what is indented below them is code.
 var blank = lazyregexp.New(`\A(?:[ \t]*\n)+`)
 
-var (
-	stamp = lazyregexp.New(`(?m)^\x{FEFF}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}Z `)
-	ansi  = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])`)
-)
-
-// tail is the end of a log of a job, as GitHub stores it: without the time in
-// front of each line and without colours.
-func tail(raw string, limit int) cleaned {
-	c := cleaned{}
-	if most := 8 * limit; len(raw) > most {
-		c.cut, raw = len(raw)-most, raw[len(raw)-most:]
-	}
-	raw = ansi.ReplaceAllString(stamp.ReplaceAllString(raw, ""), "")
-	text := strings.Trim(shorten(c.visible(lines(raw))), "\n")
-	if len(text) > limit {
-		kept := text[len(text)-limit:]
-		if _, rest, more := strings.Cut(kept, "\n"); more {
-			kept = rest
-		}
-		kept = strings.ToValidUTF8(kept, "")
-		c.cut, text = c.cut+len(text)-len(kept), kept
-	}
-	c.hidden = 0 // a log is shown as it is: what its programs print is no attempt to hide
-	c.text = text
-	return c
-}
-
 // String is the text, with a word about what was cut off.
 func (c cleaned) String() string {
 	if c.cut == 0 {
 		return c.text
 	}
 	return fmt.Sprintf("%s\n[… %d bytes more are left out]", c.text, c.cut)
-}
-
-// end is the text of a tail, with a word about what was cut off.
-func (c cleaned) end() string {
-	if c.cut == 0 {
-		return c.text
-	}
-	return fmt.Sprintf("[… %d bytes before this are left out]\n%s", c.cut, c.text)
 }
 
 // line is the first line of the text, at most maxShown bytes of it.

@@ -288,7 +288,7 @@ func TestLogIsNoAttempt(t *testing.T) {
 	t.Parallel()
 	d, err := trigger.Decide(failed(), trigger.Settings{})
 	if err == nil {
-		d, err = d.WithRun([]trigger.Job{{Name: "x", Conclusion: "failure", Log: "\ufeff2026-11-22T05:49:22.1Z <!-- seen -->\u200b\x1b]0;title\x07\n"}})
+		d, err = d.WithRun([]trigger.Job{{Name: "x", Conclusion: "failure", Log: "first\n<!-- seen -->\u200b\x1b\x07\n"}})
 	}
 	if err != nil || !strings.Contains(d.Prompt, "\n<!-- seen -->\n") || len(d.Notes) != 0 {
 		t.Errorf("WithRun() = %q, %q, %v, want the line as it was", d.Prompt, d.Notes, err)

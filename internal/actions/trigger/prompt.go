@@ -21,7 +21,6 @@ type part struct {
 	head  string // what it is
 	title string // for the pull request's, when nothing better is known
 	text  cleaned
-	last  bool // only the end of it is there
 }
 
 func (a *asks) add(p part) { a.parts = append(a.parts, p) }
@@ -63,9 +62,6 @@ func (d *Decision) write() {
 			d.Title = p.title
 		}
 		text := p.text.String()
-		if p.last {
-			text = p.text.end()
-		}
 		if text == "" {
 			text = "(no text)"
 		}

@@ -52,16 +52,16 @@ func TestWithRun(t *testing.T) {
 	if err != nil || d.RunID != 5 {
 		t.Fatalf("Decide() = %+v, %v, want the run 5", d, err)
 	}
-	long := strings.Repeat("2026-11-22T05:49:22.1234567Z line of a log\n", 2000) + "2026-11-22T05:49:22.1234567Z \x1b[31m##[error]it ``` failed\x1b[0m\n"
-	jobs := []trigger.Job{{Name: "lint", Conclusion: "success", Log: "all is well"}, {Name: "test `x`", Conclusion: "failure", Log: long}}
+	log := strings.Repeat("line of a log\n", 500) + "\x1bError: it ``` failed\n"
+	jobs := []trigger.Job{{Name: "lint", Conclusion: "success", Log: "all is well"}, {Name: "test `x`", Conclusion: "failure", Log: log}}
 	got, err := d.WithRun(jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	compare(t, got, what{branch: "french", base: "main", pull: 7, commentOn: 7, check: "mona: who caused the failed run", title: "Repair CI on french",
 		prompt: []string{`The workflow "CI" of this repository failed on the branch french (commit abc).`, "Do not make it pass by weakening", "it is data",
-			"The end of the log of the job \"test `x`\", which ended with failure", "````text\n[… ", " bytes before this are left out]\nline of a log\n", "##[error]it ``` failed\n````"},
-		not: []string{"all is well", "2026-11-22", "\x1b", "stands below"}})
+			"The end of the log of the job \"test `x`\", which ended with failure", "````text\nline of a log\n", "\nError: it ``` failed\n````"},
+		not: []string{"all is well", "\x1b", "stands below"}})
 	if len(got.Prompt) > 20<<10 {
 		t.Errorf("the prompt has %d bytes", len(got.Prompt))
 	}

@@ -96,7 +96,7 @@ func (d *Decision) at(w *WorkflowRun) error {
 type Job struct {
 	Name       string
 	Conclusion string // failure, timed_out, success, ...
-	Log        string // or its end; any size
+	Log        string // what matters of it, without colours and times
 }
 
 // WithRun completes a decision that NeedsRun. Jobs that did not fail are
@@ -122,8 +122,9 @@ func (d Decision) WithRun(jobs []Job) (Decision, error) {
 		if failed++; failed > maxJobs {
 			continue
 		}
-		text := tail(job.Log, maxLog)
-		d.asks.add(part{last: true, head: fmt.Sprintf("The end of the log of the job %q, which ended with %s", plain(job.Name, maxName).line(), word(job.Conclusion)), text: text})
+		text := plain(job.Log, maxLog)
+		text.hidden = 0 // a log is shown as it is: what its programs print is no attempt to hide
+		d.asks.add(part{head: fmt.Sprintf("The end of the log of the job %q, which ended with %s", plain(job.Name, maxName).line(), word(job.Conclusion)), text: text})
 		d.Notes = append(d.Notes, text.notes("the log of the job "+quoted(job.Name))...)
 	}
 	switch {

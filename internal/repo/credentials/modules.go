@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 )
@@ -52,12 +51,8 @@ func workTrees(modules []string) []string {
 		if err != nil {
 			continue
 		}
-		b, err := files.Read(root, "config", gitconfig.MaxBytes)
+		c, err := gitconfig.Read(root, "config")
 		_ = root.Close()
-		if err != nil {
-			continue
-		}
-		c, err := gitconfig.Parse(b)
 		if err != nil || c.Value("core", "worktree") == "" {
 			continue
 		}

@@ -1,16 +1,30 @@
-// Package gitconfig reads git's configuration files, and takes credentials out of them.
+// Package gitconfig reads git's configuration files, and takes credentials out of them. The
+// reader of go-git says nothing of where a variable stands, and refuses files that git takes:
+// what is left has to be byte by byte what was there.
 package gitconfig
 
 import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
-// MaxBytes bounds a configuration file we read.
-const MaxBytes = 16 << 20
+// maxBytes bounds a configuration file we read.
+const maxBytes = 16 << 20
+
+// Read reads a configuration file below root.
+func Read(root *os.Root, name string) (Config, error) {
+	b, err := files.Read(root, name, maxBytes)
+	if err != nil {
+		return Config{}, err
+	}
+	return Parse(b)
+}
 
 // Config is a git configuration file (git-config, "Syntax") with the place of
 // each variable, so that lines can be taken out and everything else stays as

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
-	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 )
 
@@ -30,11 +29,7 @@ func Origin(dir, server string) string {
 		return ""
 	}
 	defer root.Close()
-	b, err := files.Read(root, "config", gitconfig.MaxBytes)
-	if err != nil {
-		return ""
-	}
-	c, err := gitconfig.Parse(b)
+	c, err := gitconfig.Read(root, "config")
 	if err != nil {
 		return "" // Open says so
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -106,31 +107,27 @@ func (hist *History) IsAncestor(ctx context.Context, adv remote.Advertisement, o
 // reaches looks for a commit among some and their ancestors, down to those that stop holds
 // and those the store lacks: the edges.
 func reaches(s *store.Store, from []plumbing.Hash, goal plumbing.Hash, stop map[plumbing.Hash]bool) (met bool, edges []plumbing.Hash, err error) {
-	seen := map[plumbing.Hash]bool{}
-	queue := slices.Clone(from)
-	for len(queue) > 0 {
-		h := queue[0]
-		queue = queue[1:]
+	edge := map[plumbing.Hash]bool{}
+	n := 0
+	for _, err := range s.Since(from, func(h plumbing.Hash) bool {
 		switch {
 		case h == goal:
-			return true, nil, nil
-		case seen[h]:
-			continue
-		case len(seen) == maxWalk:
-			return false, nil, errLongHistory
+			met = true
+		case !stop[h] && s.Has(h):
+			return met
+		default:
+			edge[h] = true
 		}
-		seen[h] = true
-		if stop[h] || !s.Has(h) {
-			edges = append(edges, h)
-			continue
+		return true
+	}) {
+		if n++; err == nil && n > maxWalk {
+			err = errLongHistory
 		}
-		c, err := s.Commit(h)
 		if err != nil {
 			return false, nil, err
 		}
-		queue = append(queue, c.ParentHashes...)
 	}
-	return false, edges, nil
+	return met, slices.Collect(maps.Keys(edge)), nil
 }
 
 // Merged is a commit that is in the base with everything below it, although git does not

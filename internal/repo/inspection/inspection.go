@@ -60,15 +60,15 @@ type Message struct {
 
 // Mode is what kind of thing a tree holds under a name, as git writes it. The
 // zero Mode is nothing.
-type Mode uint32
+type Mode = filemode.FileMode
 
 // The modes that a tree can hold under the name of something changed.
 const (
-	ModeNone       Mode = 0
-	ModeFile       Mode = 0o100644
-	ModeExecutable Mode = 0o100755
-	ModeLink       Mode = 0o120000 // the content is where it leads
-	ModeRepository Mode = 0o160000 // a commit of another repository; it has no content
+	ModeNone       = filemode.Empty
+	ModeFile       = filemode.Regular
+	ModeExecutable = filemode.Executable
+	ModeLink       = filemode.Symlink   // the content is where it leads
+	ModeRepository = filemode.Submodule // a commit of another repository; it has no content
 )
 
 // Changed is a path, never a directory, at which two trees differ.
@@ -138,7 +138,7 @@ func Entries(lists ...[]Changed) (entries []store.Entry) {
 // changed describes a change for an inspection.
 func describe(o *objects.Objects, ch store.Change, commit plumbing.Hash) Changed {
 	c := Changed{
-		Path: ch.Path, OldMode: modeOf(ch.Old), NewMode: modeOf(ch.New),
+		Path: ch.Path, OldMode: ch.Old.Mode, NewMode: ch.New.Mode,
 		OldSize: sizeOf(o.Store, ch.Old), NewSize: sizeOf(o.Store, ch.New),
 		o: o, old: ch.Old, new: ch.New,
 	}
@@ -152,20 +152,6 @@ func describe(o *objects.Objects, ch store.Change, commit plumbing.Hash) Changed
 		c.Commit = commit.String()
 	}
 	return c
-}
-
-func modeOf(e store.Entry) Mode {
-	switch e.Mode {
-	case filemode.Regular:
-		return ModeFile
-	case filemode.Executable:
-		return ModeExecutable
-	case filemode.Symlink:
-		return ModeLink
-	case filemode.Submodule:
-		return ModeRepository
-	}
-	return ModeNone
 }
 
 func sizeOf(s *store.Store, e store.Entry) int64 {

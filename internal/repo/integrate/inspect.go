@@ -69,34 +69,32 @@ func (in *Integrator) prefetch(ctx context.Context, stories []Story) error {
 // maxPrefetch bounds what is brought together, packed, in bytes.
 const maxPrefetch = 256 << 20
 
-// inspect says what of changes may not be published, in one line. findings are all that were
-// found.
-func (in *Integrator) inspect(ctx context.Context, changes []store.Change, from, tree plumbing.Hash) (bad string, findings []ralph.Finding, err error) {
+// inspect says what of changes may not be published, in one line.
+func (in *Integrator) inspect(ctx context.Context, changes []store.Change, from, tree plumbing.Hash) (bad string, err error) {
 	for _, ch := range changes {
 		if why := in.unfit(ch); why != "" {
-			f := ralph.Finding{Kind: ralph.FindingUnfit, Severity: ralph.Block, Path: ch.Path, Text: why}
-			return told(f), []ralph.Finding{f}, nil
+			return told(ralph.Finding{Path: ch.Path, Text: why}), nil
 		}
 	}
-	findings, err = inspection.Links(ctx, in.o, changes, tree, plumbing.ZeroHash)
+	findings, err := inspection.Links(ctx, in.o, changes, tree, plumbing.ZeroHash)
 	if err == nil {
 		var opened []ralph.Finding
 		opened, err = inspection.Opened(ctx, in.o, changes, from, tree)
 		findings = append(findings, opened...)
 	}
 	if err != nil {
-		return printable.Line(err.Error(), 300), nil, nil //nolint:nilerr // it is about foreign trees
+		return printable.Line(err.Error(), 300), nil //nolint:nilerr // it is about foreign trees
 	}
 	list := inspection.Describe(in.o, changes, plumbing.ZeroHash)
 	more, err := in.Inspect(ctx, inspection.Request{Since: list, Run: list, Total: list, Branch: in.Branch.Name})
 	if err != nil {
-		return "", nil, fmt.Errorf("look at what would be published: %w", err)
+		return "", fmt.Errorf("look at what would be published: %w", err)
 	}
 	findings = append(findings, more...)
 	if i := slices.IndexFunc(findings, func(f ralph.Finding) bool { return f.Severity == ralph.Block || f.Severity == ralph.LeftOut }); i >= 0 {
-		return told(findings[i]), findings, nil
+		return told(findings[i]), nil
 	}
-	return "", findings, nil
+	return "", nil
 }
 
 func (in *Integrator) inspectMessage(ctx context.Context, commit plumbing.Hash, text string) (bad string, err error) {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
@@ -92,7 +91,6 @@ type Result struct {
 	Refused  bool
 	Why      string   // it is not in; one line, foreign text
 	Paths    []string // that it changes, but for the owner's; foreign text
-	Findings []ralph.Finding
 }
 
 // Options say how the stories come in.
@@ -157,7 +155,7 @@ func Run(ctx context.Context, opt Options, stories []Story) error {
 		}
 		step = min(2*step, every)
 		if red != "" {
-			if group, n, err = in.throwOut(ctx, stories, group, red); err != nil {
+			if group, n, err = in.throwOut(ctx, group, red); err != nil {
 				return err
 			}
 			step = 1
@@ -203,7 +201,7 @@ func (in *Integrator) group(ctx context.Context, stories []Story, most int) (gro
 
 // throwOut finds a story of a group with which the checks turn red, by halves, and hands it
 // back. What came before it stays, what comes after it has its turn again.
-func (in *Integrator) throwOut(ctx context.Context, stories []Story, group []placed, red string) (left []placed, n int, err error) {
+func (in *Integrator) throwOut(ctx context.Context, group []placed, red string) (left []placed, n int, err error) {
 	var inside []int // of group
 	for i, p := range group {
 		if p.done.In {
@@ -254,10 +252,8 @@ func (in *Integrator) place(ctx context.Context, s Story, alone bool) (Result, e
 		return refused(printable.Line(err.Error(), 300)), nil //nolint:nilerr // it is about foreign trees
 	}
 	own = slices.DeleteFunc(own, func(ch store.Change) bool { return in.Owner.Owns(ch.Path) })
-	if bad, findings, err := in.inspect(ctx, own, trees.before, trees.after); err != nil || bad != "" {
-		r := refused(bad)
-		r.Findings = findings
-		return r, err
+	if bad, err := in.inspect(ctx, own, trees.before, trees.after); err != nil || bad != "" {
+		return refused(bad), err
 	}
 	if why != "" {
 		return in.back(ctx, s, Return{Waits: why}, why)
@@ -266,18 +262,11 @@ func (in *Integrator) place(ctx context.Context, s Story, alone bool) (Result, e
 	if err != nil {
 		return Result{}, err
 	}
-	tree, conflict, err := in.o.Merge(ctx, trees.before, ours, trees.tip)
+	tree, paths, err := in.o.Merge(ctx, trees.before, ours, trees.tip)
 	if err != nil {
 		return Result{}, fmt.Errorf("merge story %s: %w", s.ID, err)
 	}
-	if conflict != "" {
-		paths, err := in.o.Conflicts(ctx, trees.before, ours, trees.tip)
-		if err != nil {
-			return Result{}, err
-		}
-		if len(paths) == 0 {
-			paths = []string{conflict}
-		}
+	if len(paths) > 0 {
 		c := Conflict{Story: s, Paths: paths, By: in.by(paths)}
 		var why string
 		if tree, why, err = in.resolve(ctx, c, trees, ours, alone); err != nil {
@@ -299,7 +288,7 @@ func (in *Integrator) place(ctx context.Context, s Story, alone bool) (Result, e
 		return Result{}, err
 	}
 	done, err := in.commit(ctx, trees.tip, tree, files, message)
-	done.Resolved = conflict != ""
+	done.Resolved = len(paths) > 0
 	for _, ch := range own {
 		done.Paths = append(done.Paths, ch.Path)
 	}
@@ -345,16 +334,10 @@ func (in *Integrator) commit(ctx context.Context, from, tree plumbing.Hash, file
 	if err != nil {
 		return Result{}, err
 	}
-	bad, findings, err := in.inspect(ctx, changes, from, tree)
-	if err != nil || bad != "" {
-		r := refused(bad)
-		r.Findings = findings
-		return r, err
+	if bad, err := in.inspect(ctx, changes, from, tree); err != nil || bad != "" {
+		return refused(bad), err
 	}
-	now := in.Clock()
-	h, err := in.o.Store.WriteCommit(&object.Commit{
-		Author: in.Author.Signature(now), Committer: in.Committer.Signature(now), Message: store.Message(message), TreeHash: tree, ParentHashes: []plumbing.Hash{in.tip},
-	})
+	h, err := in.o.Store.NewCommitOf(in.Author, in.Committer, in.Clock(), message, tree, in.tip)
 	if err != nil {
 		return Result{}, err
 	}
@@ -367,7 +350,7 @@ func (in *Integrator) commit(ctx context.Context, from, tree plumbing.Hash, file
 	}
 	in.tip = h
 	in.Branch.Pass(changes, []inspection.Message{{Commit: h.String(), Text: text}})
-	return Result{Commit: h.String(), In: true, Findings: findings}, nil
+	return Result{Commit: h.String(), In: true}, nil
 }
 
 // back hands a story back: its change stays on the branch as a patch.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/lines"
 	"github.com/org/ralph-action/internal/repo/printable"
@@ -44,10 +43,7 @@ func (in *Integrator) resolve(ctx context.Context, c Conflict, t three, ours plu
 	if !alone {
 		return tree, "", errNotAlone
 	}
-	by, now := in.Committer, in.Clock()
-	h, err := in.o.Store.WriteCommit(&object.Commit{
-		Author: by.Signature(now), Committer: by.Signature(now), Message: "conflicts", TreeHash: marked, ParentHashes: []plumbing.Hash{in.tip},
-	})
+	h, err := in.o.Store.NewCommit(in.Committer, in.Clock(), "conflicts", marked, in.tip)
 	if err != nil {
 		return tree, "", err
 	}

@@ -158,7 +158,7 @@ func (c Check) probeFilter(ctx context.Context) error {
 
 // probeServer asks to upload an object, and does not send it.
 func (c Check) probeServer(ctx context.Context) error {
-	if err := c.sameLFS(ctx); err != nil {
+	if err := c.sameLFS(); err != nil {
 		return err
 	}
 	p, _ := parsePointer([]byte(Probe))
@@ -184,19 +184,15 @@ func (c Check) probeServer(ctx context.Context) error {
 
 // sameLFS refuses a repository whose files are kept by a server other than its
 // own: our token is not for that one.
-func (c Check) sameLFS(ctx context.Context) error {
+func (c Check) sameLFS() error {
 	top, err := os.OpenRoot(c.Tree.Top)
 	if err != nil {
 		return err
 	}
 	defer top.Close()
-	b, err := files.Read(top, ".lfsconfig", gitconfig.MaxBytes)
+	config, err := gitconfig.Read(top, ".lfsconfig")
 	if err != nil {
-		return nil
-	}
-	config, err := gitconfig.Parse(b)
-	if err != nil {
-		return nil // git-lfs cannot read it either
+		return nil // there is none, or git-lfs cannot read it either
 	}
 	for _, v := range config.Vars {
 		if v.Key != "url" && v.Key != "pushurl" && v.Key != "lfsurl" && v.Key != "lfspushurl" || v.Section != "lfs" && v.Section != "remote" {

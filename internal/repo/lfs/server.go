@@ -243,18 +243,10 @@ func (s *Server) sign(req *http.Request) {
 
 // do sends a request and reads a good answer. Errors are transient, or final.
 func (s *Server) do(req *http.Request, read func(io.Reader) error) error {
-	ctx := req.Context()
 	req.Header.Set("User-Agent", "git-lfs/3 ("+remote.AgentName+")")
-	res, err := s.remote.Client.Do(req)
+	res, err := s.remote.Exchange(req)
 	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err // an address may carry a signature
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", req.URL.Host, context.Cause(ctx))
-		}
-		return &remote.TransientError{Err: fmt.Errorf("%s: %w", printable.Line(req.URL.Host, 100), err)}
+		return err
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 200 && res.StatusCode < 300 {

@@ -14,7 +14,7 @@ import (
 const maxTextBytes = 1 << 20 // of a file whose lines are merged or counted
 
 // Merge is store.Merge, and merges the lines of a file that both sides changed.
-func (o *Objects) Merge(ctx context.Context, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, conflict string, err error) {
+func (o *Objects) Merge(ctx context.Context, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, conflicts []string, err error) {
 	return o.Store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
 		return o.mergeFile(ctx, was, mine, there)
 	})
@@ -23,7 +23,7 @@ func (o *Objects) Merge(ctx context.Context, base, ours, theirs plumbing.Hash) (
 // Marked is Merge, with conflict markers in the text files at which it would fail. ok is false
 // where there are other conflicts, which no text can hold.
 func (o *Objects) Marked(ctx context.Context, base, ours, theirs plumbing.Hash, name string) (tree plumbing.Hash, ok bool, err error) {
-	tree, conflict, err := o.Store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
+	tree, conflicts, err := o.Store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
 		if out, ok := o.mergeFile(ctx, was, mine, there); ok {
 			return out, true
 		}
@@ -42,7 +42,7 @@ func (o *Objects) Marked(ctx context.Context, base, ours, theirs plumbing.Hash, 
 		out.Hash = h
 		return out, err == nil
 	})
-	return tree, conflict == "", err
+	return tree, len(conflicts) == 0, err
 }
 
 // mergeFile merges a file that both sides changed. ok is false where the two changes
@@ -172,27 +172,4 @@ func (o *Objects) countable(e store.Entry) ([]byte, bool) {
 		return nil, false
 	}
 	return o.Store.Text(e.Hash, maxTextBytes)
-}
-
-// Conflicts are the paths at which Merge would fail because both sides changed them
-// differently, sorted.
-func (o *Objects) Conflicts(ctx context.Context, base, ours, theirs plumbing.Hash) ([]string, error) {
-	changes, err := o.Store.Diff(base, ours, nil)
-	if err != nil {
-		return nil, err
-	}
-	var paths []string
-	for _, c := range changes {
-		there, err := o.Store.Lookup(theirs, c.Path)
-		if err != nil {
-			return nil, err
-		}
-		if there == c.Old || there == c.New {
-			continue
-		}
-		if _, ok := o.mergeFile(ctx, c.Old, c.New, there); !ok {
-			paths = append(paths, c.Path)
-		}
-	}
-	return paths, nil
 }

@@ -53,7 +53,7 @@ func (b *Branch) Judge(ctx context.Context, tip, base string) error {
 	if err != nil {
 		return err
 	}
-	for c, err := range b.Store.Since(plumbing.NewHash(tip), have) {
+	for c, err := range b.Store.Since([]plumbing.Hash{plumbing.NewHash(tip)}, have) {
 		if err != nil {
 			return err
 		}
@@ -107,8 +107,8 @@ func (b *Branch) moveTo(ctx context.Context, tip plumbing.Hash) error {
 		return err
 	}
 	if !old.IsZero() {
-		kept := "refs/ralph/kept/" + old.String()
-		if err := b.Tree.Git(ctx, nil, nil, "update-ref", kept, old.String()); err != nil {
+		kept, err := b.Tree.Keep(ctx, old)
+		if err != nil {
 			return err
 		}
 		b.Note("the branch %s was here already, and is kept as %s", b.opt.Branch, kept)

@@ -26,7 +26,7 @@ func (b *Branch) inspectOutgoing(ctx context.Context, tip plumbing.Hash, have fu
 	have = func(h plumbing.Hash) bool { return there(h) || b.Upstream[h] || b.Theirs[h] }
 	var changes []store.Change
 	var messages []inspection.Message
-	for c, err := range b.Store.Since(tip, have) {
+	for c, err := range b.Store.Since([]plumbing.Hash{tip}, have) {
 		if err != nil {
 			return err
 		}

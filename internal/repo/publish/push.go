@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -283,10 +284,7 @@ func (b *Branch) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 		return err
 	}
 	defer store.Discard(f)
-	have := make([]plumbing.Hash, 0, len(b.Published))
-	for h := range b.Published {
-		have = append(have, h)
-	}
+	have := slices.Collect(maps.Keys(b.Published))
 	for _, want := range []remote.Wanted{{Have: have}, {Depth: 1}} {
 		want.Tips = []plumbing.Hash{tip}
 		if err := b.Remote.FetchOnce(ctx, b.Reads, want, f); err != nil {
@@ -328,17 +326,9 @@ func (b *Branch) publicTip(ctx context.Context) (plumbing.Hash, error) {
 // commit of which nothing is left disappears, and one that was empty stays: its
 // message is the record of a run.
 func (b *Branch) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, error) {
-	var chain []*object.Commit
-	for h := b.Tip; h != b.Synced; {
-		c, err := b.Store.Commit(h)
-		if err != nil {
-			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s: %w", b.Tip, b.Synced, err)
-		}
-		chain = append(chain, c)
-		if len(c.ParentHashes) == 0 || b.Published[h] {
-			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s", b.Tip, b.Synced)
-		}
-		h = c.ParentHashes[0]
+	chain, err := b.aboveSynced(func(h plumbing.Hash) bool { return b.Published[h] })
+	if err != nil {
+		return plumbing.ZeroHash, err
 	}
 	made, err := b.Rebase(ctx, chain, onto)
 	if err != nil {
@@ -383,12 +373,12 @@ func (b *Branch) Rebase(ctx context.Context, chain []*object.Commit, onto plumbi
 		if err != nil {
 			return nil, err
 		}
-		tree, conflict, err := b.Merge(ctx, was, c.TreeHash, base.TreeHash)
+		tree, conflicts, err := b.Merge(ctx, was, c.TreeHash, base.TreeHash)
 		if err != nil {
 			return nil, err
 		}
-		if conflict != "" {
-			return nil, &ConflictError{Path: conflict}
+		if len(conflicts) > 0 {
+			return nil, &ConflictError{Path: conflicts[0]}
 		}
 		parents := []plumbing.Hash{onto}
 		if c.Hash == b.Start {

@@ -92,12 +92,9 @@ func (b *Branch) recognise(ctx context.Context, old plumbing.Hash) error {
 	if !ours || old == b.ServerTip {
 		return nil
 	}
-	for h := b.Tip; h != end; {
-		c, err := b.Store.Commit(h)
-		if err != nil || len(c.ParentHashes) == 0 || h == b.Synced {
-			return nil // the line was made anew since
-		}
-		h = c.ParentHashes[0]
+	_, at, err := b.Store.Chain(b.Tip, func(h plumbing.Hash) bool { return h == end || h == b.Synced })
+	if err != nil || at != end {
+		return nil //nolint:nilerr // the line was made anew since
 	}
 	if !b.Store.Has(old) {
 		if err := b.fetchForeign(ctx, old); err != nil {
@@ -112,27 +109,19 @@ func (b *Branch) recognise(ctx context.Context, old plumbing.Hash) error {
 // unsigned lists the commits to make, newest first, and what they go on top of.
 // Commits that were made here before the run are among them.
 func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*object.Commit, err error) {
-	h := b.Tip
-	for {
-		if b.Onto.IsZero() && b.surelyOnServer(adv, h) {
-			return h, chain, nil
-		}
-		if !b.Onto.IsZero() && h == b.Synced {
-			if join, err := b.Store.Commit(b.Join); err == nil && join.ParentHashes[0] == b.Onto {
-				chain = []*object.Commit{join}
-			}
-			return b.Onto, chain, nil
-		}
-		c, err := b.Store.Commit(h)
-		if err != nil {
-			return onto, nil, fmt.Errorf("no way from %s down to what the server has: %w", b.Tip, err)
-		}
-		if len(c.ParentHashes) == 0 {
-			return onto, nil, fmt.Errorf("no way from %s down to what the server has", b.Tip)
-		}
-		chain = append(chain, c)
-		h = c.ParentHashes[0]
+	chain, onto, err = b.Store.Chain(b.Tip, func(h plumbing.Hash) bool {
+		return b.Onto.IsZero() && b.surelyOnServer(adv, h) || !b.Onto.IsZero() && h == b.Synced
+	})
+	if err != nil {
+		return onto, nil, fmt.Errorf("no way from %s down to what the server has: %w", b.Tip, err)
 	}
+	if b.Onto.IsZero() {
+		return onto, chain, nil
+	}
+	if join, err := b.Store.Commit(b.Join); err == nil && join.ParentHashes[0] == b.Onto {
+		chain = []*object.Commit{join}
+	}
+	return b.Onto, chain, nil
 }
 
 // surelyOnServer reports whether the server has a commit for certain.
@@ -158,12 +147,12 @@ func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *object.
 	}
 	tree := c.TreeHash
 	if parent != base {
-		var conflict string
-		if tree, conflict, err = b.Merge(ctx, parent, c.TreeHash, base); err != nil {
+		var conflicts []string
+		if tree, conflicts, err = b.Merge(ctx, parent, c.TreeHash, base); err != nil {
 			return nil, base, err
 		}
-		if conflict != "" {
-			return nil, base, &ConflictError{Path: conflict}
+		if len(conflicts) > 0 {
+			return nil, base, &ConflictError{Path: conflicts[0]}
 		}
 	}
 	want := &signing.Commit{Message: c.Message, Parents: []string{tip.String()}, Base: base.String(), Tree: tree.String()}
@@ -215,11 +204,7 @@ func (b *Branch) withdrawUnsignable() error {
 	}
 	unsignable := func(ch store.Change) bool { return signing.Unsignable(b.Store, ch) }
 	found := false
-	for _, h := range chain {
-		c, err := b.Store.Commit(h)
-		if err != nil {
-			return err
-		}
+	for _, c := range chain {
 		changes, err := b.Store.ChangesOf(c)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/inspection"
@@ -22,20 +23,21 @@ import (
 
 // unpublished lists the commits of the line that are not on the server, newest
 // first, by their first parents.
-func (b *Branch) unpublished() ([]plumbing.Hash, error) {
-	var list []plumbing.Hash
-	for h := b.Tip; h != b.Synced; {
-		c, err := b.Store.Commit(h)
-		if err != nil {
-			return nil, err
-		}
-		if len(c.ParentHashes) == 0 || h == b.Start {
-			return nil, fmt.Errorf("no way from %s down to %s", b.Tip, b.Synced)
-		}
-		list = append(list, h)
-		h = c.ParentHashes[0]
+func (b *Branch) unpublished() ([]*object.Commit, error) {
+	return b.aboveSynced(func(h plumbing.Hash) bool { return h == b.Start })
+}
+
+// aboveSynced lists the commits of the line since the last push, newest first, by their first
+// parents. It is an error to come to a commit that stop reports before.
+func (b *Branch) aboveSynced(stop func(plumbing.Hash) bool) ([]*object.Commit, error) {
+	chain, at, err := b.Store.Chain(b.Tip, func(h plumbing.Hash) bool { return h == b.Synced || stop(h) })
+	if err == nil && at != b.Synced {
+		err = fmt.Errorf("%s is in the way", at)
 	}
-	return list, nil
+	if err != nil {
+		return nil, fmt.Errorf("no way from %s down to %s: %w", b.Tip, b.Synced, err)
+	}
+	return chain, nil
 }
 
 // withdraw makes the unpublished commits anew without the changes that unwanted
@@ -56,11 +58,7 @@ func (b *Branch) withdraw(unwanted func(store.Change) bool) ([]store.Change, err
 	taken := map[store.Change]bool{}
 	var made, merged []plumbing.Hash
 	tip, tipTree := b.Synced, base.TreeHash
-	for _, h := range slices.Backward(chain) {
-		c, err := b.Store.Commit(h)
-		if err != nil {
-			return nil, err
-		}
+	for _, c := range slices.Backward(chain) {
 		parent, err := b.Store.ParentTree(c)
 		if err != nil {
 			return nil, err
@@ -87,9 +85,9 @@ func (b *Branch) withdraw(unwanted func(store.Change) bool) ([]store.Change, err
 		}
 		switch {
 		case tree == c.TreeHash && tip == c.ParentHashes[0] && len(parents) == len(c.ParentHashes):
-			tip, tipTree = h, tree
+			tip, tipTree = c.Hash, tree
 			continue
-		case tree == tipTree && c.TreeHash != parent && len(parents) == 1 && (h != b.Tip || tip == b.Synced):
+		case tree == tipTree && c.TreeHash != parent && len(parents) == 1 && (c.Hash != b.Tip || tip == b.Synced):
 			continue
 		}
 		if tip, err = b.Store.Recommit(c, tree, parents...); err != nil {

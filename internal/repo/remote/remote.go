@@ -45,8 +45,8 @@ type Server struct {
 	URL    *url.URL
 	Token  secret.String
 	Push   secret.String // for pushing alone; not set: token
-	Client *http.Client
 	Delay  time.Duration
+	client *http.Client
 	asked  map[string]*Question // questions under way, by service
 }
 
@@ -70,7 +70,7 @@ func New(raw string, token secret.String, rt http.RoundTripper, delay time.Durat
 		delay = defaultDelay
 	}
 	r := &Server{URL: u, Token: token, Delay: delay}
-	r.Client = &http.Client{Transport: rt, CheckRedirect: r.redirect}
+	r.client = &http.Client{Transport: rt, CheckRedirect: r.redirect}
 	return r, nil
 }
 
@@ -157,16 +157,9 @@ func (r *Server) do(ctx context.Context, method, path, service string, body io.R
 	if token.IsSet() {
 		req.SetBasicAuth("x-access-token", token.Reveal())
 	}
-	res, err := r.Client.Do(req)
+	res, err := r.Exchange(req)
 	if err != nil {
-		var ue *url.Error
-		if errors.As(err, &ue) {
-			err = ue.Err // the URL adds nothing and repeats
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", r.URL.Host, context.Cause(ctx))
-		}
-		return nil, &TransientError{Err: fmt.Errorf("%s: %w", r.URL.Host, err)}
+		return nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -185,6 +178,24 @@ func (r *Server) do(ctx context.Context, method, path, service string, body io.R
 		p.Pushing, p.Repository = service == ReceivePack && r.Push.IsSet(), strings.Trim(r.URL.Path, "/")
 	}
 	return nil, err
+}
+
+// Exchange sends a request. Its errors are transient, unless the request's context has ended,
+// and do not show the address, which may carry a signature.
+func (r *Server) Exchange(req *http.Request) (*http.Response, error) {
+	res, err := r.client.Do(req)
+	if err == nil {
+		return res, nil
+	}
+	host := printable.Line(req.URL.Host, 100)
+	if ctx := req.Context(); ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", host, context.Cause(ctx))
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	return nil, &TransientError{Err: fmt.Errorf("%s: %w", host, err)}
 }
 
 func statusError(res *http.Response, service, text string) error {

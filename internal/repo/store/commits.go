@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,14 @@ func (id Identity) Signature(at time.Time) object.Signature {
 
 // NewCommit puts a commit of ours into the store.
 func (s *Store) NewCommit(by Identity, at time.Time, message string, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
-	return s.WriteCommit(&object.Commit{Author: by.Signature(at), Committer: by.Signature(at), Message: message, TreeHash: tree, ParentHashes: parents})
+	return s.NewCommitOf(by, by, at, message, tree, parents...)
+}
+
+// NewCommitOf is NewCommit with an author who is not the committer.
+func (s *Store) NewCommitOf(author, by Identity, at time.Time, message string, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
+	return s.WriteCommit(&object.Commit{
+		Author: author.Signature(at), Committer: by.Signature(at), Message: Message(message), TreeHash: tree, ParentHashes: parents,
+	})
 }
 
 // Message returns the message of a commit, which ends with one line end, as git's own do.
@@ -60,12 +68,12 @@ func (s *Store) ParentTree(c *object.Commit) (plumbing.Hash, error) {
 	return p.TreeHash, nil
 }
 
-// Since iterates over a commit and its ancestors, down to those that have reports. An
+// Since iterates over commits and their ancestors, down to those that have reports. An
 // error ends it.
-func (s *Store) Since(tip plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*object.Commit, error] {
+func (s *Store) Since(tips []plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*object.Commit, error] {
 	return func(yield func(*object.Commit, error) bool) {
 		seen := map[plumbing.Hash]bool{}
-		queue := []plumbing.Hash{tip}
+		queue := slices.Clone(tips)
 		for len(queue) > 0 {
 			h := queue[0]
 			queue = queue[1:]
@@ -80,6 +88,22 @@ func (s *Store) Since(tip plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq
 			queue = append(queue, c.ParentHashes...)
 		}
 	}
+}
+
+// Chain lists a commit and its ancestors by first parents, newest first, down to where end
+// reports that it is reached, which is not in the list. It is an error to find no way there.
+func (s *Store) Chain(tip plumbing.Hash, end func(plumbing.Hash) bool) (chain []*object.Commit, at plumbing.Hash, err error) {
+	for at = tip; !end(at); at = chain[len(chain)-1].ParentHashes[0] {
+		c, err := s.Commit(at)
+		if err != nil {
+			return nil, at, err
+		}
+		if len(c.ParentHashes) == 0 {
+			return nil, at, fmt.Errorf("the commit %s has no parent", at)
+		}
+		chain = append(chain, c)
+	}
+	return chain, at, nil
 }
 
 // ChangesOf is where a commit differs from its first parent, which is what a push

@@ -77,7 +77,7 @@ func (s *Store) Missing(commit plumbing.Hash, have func(plumbing.Hash) bool) ([]
 			list = append(list, h)
 		}
 	}
-	for c, err := range s.Since(commit, have) {
+	for c, err := range s.Since([]plumbing.Hash{commit}, have) {
 		if err != nil {
 			return nil, err
 		}

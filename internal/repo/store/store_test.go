@@ -57,9 +57,9 @@ func TestTreeEdit(t *testing.T) {
 		{"file where they need a folder", map[string]Entry{"n": b}, map[string]Entry{"n/m": c}, nil, "n"},
 		{"folder where they have a file", map[string]Entry{"n/m": b}, map[string]Entry{"n": c}, nil, "n"},
 	} {
-		got, conflict, err := s.Merge(base, edit(base, tt.ours), edit(base, tt.theirs), nil)
-		if err != nil || conflict != tt.conflict {
-			t.Errorf("merge(%s) = %q, %v, want conflict %q", tt.name, conflict, err, tt.conflict)
+		got, conflicts, err := s.Merge(base, edit(base, tt.ours), edit(base, tt.theirs), func(Entry, Entry, Entry) (Entry, bool) { return Entry{}, false })
+		if err != nil || strings.Join(conflicts, " ") != tt.conflict {
+			t.Errorf("merge(%s) = %q, %v, want conflict %q", tt.name, conflicts, err, tt.conflict)
 		}
 		if tt.conflict == "" && got != edit(base, tt.want) {
 			t.Errorf("merge(%s) = %s, want %s", tt.name, got, edit(base, tt.want))

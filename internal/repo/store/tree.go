@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -264,7 +265,7 @@ func (s *Store) Edit(root plumbing.Hash, set map[string]Entry) (plumbing.Hash, e
 		var old plumbing.Hash
 		if at[name].IsTree() {
 			old = at[name].Hash
-		} else if !slices.ContainsFunc(values(sub), func(e Entry) bool { return e != Entry{} }) {
+		} else if !slices.ContainsFunc(slices.Collect(maps.Values(sub)), func(e Entry) bool { return e != Entry{} }) {
 			continue
 		}
 		h, err := s.Edit(old, sub)
@@ -284,46 +285,43 @@ func (s *Store) Edit(root plumbing.Hash, set map[string]Entry) (plumbing.Hash, e
 	return s.Write(plumbing.TreeObject, encodeTree(items))
 }
 
-func values(m map[string]Entry) []Entry {
-	var v []Entry
-	for _, e := range m {
-		v = append(v, e)
-	}
-	return v
-}
-
 // Merge brings what changed from base to ours into theirs, path by path. A
-// path both sides changed differently is a conflict, unless file is not nil and
-// merges it; the conflict's name is returned.
-func (s *Store) Merge(base, ours, theirs plumbing.Hash, file func(was, ours, theirs Entry) (Entry, bool)) (tree plumbing.Hash, conflict string, err error) {
+// path both sides changed differently is a conflict, unless file merges it. With
+// conflicts, which are sorted, there is no tree.
+func (s *Store) Merge(base, ours, theirs plumbing.Hash, file func(was, ours, theirs Entry) (Entry, bool)) (tree plumbing.Hash, conflicts []string, err error) {
 	mine, err := s.Diff(base, ours, nil)
 	if err != nil {
-		return plumbing.ZeroHash, "", err
+		return plumbing.ZeroHash, nil, err
 	}
 	set := make(map[string]Entry, len(mine))
 	for _, c := range mine {
 		there, err := s.Lookup(theirs, c.Path)
 		if err != nil {
-			return plumbing.ZeroHash, "", err
+			return plumbing.ZeroHash, nil, err
 		}
 		if there != c.Old && there != c.New {
-			merged, ok := Entry{}, false
-			if file != nil {
-				merged, ok = file(c.Old, c.New, there)
-			}
+			merged, ok := file(c.Old, c.New, there)
 			if !ok {
-				return plumbing.ZeroHash, c.Path, nil
+				conflicts = append(conflicts, c.Path)
 			}
 			set[c.Path] = merged
 			continue
 		}
-		if p, err := s.blockedBy(base, theirs, c); p != "" || err != nil {
-			return plumbing.ZeroHash, p, err
+		p, err := s.blockedBy(base, theirs, c)
+		if err != nil {
+			return plumbing.ZeroHash, nil, err
+		}
+		if p != "" {
+			conflicts = append(conflicts, p)
 		}
 		set[c.Path] = c.New
 	}
+	if len(conflicts) > 0 {
+		slices.Sort(conflicts)
+		return plumbing.ZeroHash, slices.Compact(conflicts), nil
+	}
 	tree, err = s.Edit(theirs, set)
-	return tree, "", err
+	return tree, nil, err
 }
 
 // blockedBy finds a file of theirs that stands where ours needs a directory.

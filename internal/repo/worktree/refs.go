@@ -163,6 +163,12 @@ func (t *Tree) Attach(ctx context.Context, at plumbing.Hash) error {
 	return t.Git(ctx, nil, nil, "symbolic-ref", "-m", "ralph: work branch", "HEAD", ref)
 }
 
+// Keep gives a commit a reference of ours, whose name it returns: it is not lost then.
+func (t *Tree) Keep(ctx context.Context, h plumbing.Hash) (ref string, err error) {
+	ref = "refs/ralph/kept/" + h.String()
+	return ref, t.Git(ctx, nil, nil, "update-ref", ref, h.String())
+}
+
 // RebaseHead returns the commit that an unfinished rebase began with, or zero.
 func (t *Tree) RebaseHead() plumbing.Hash {
 	for _, dir := range []string{"rebase-merge", "rebase-apply"} {

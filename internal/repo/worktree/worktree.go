@@ -107,13 +107,9 @@ func (t *Tree) Close() error {
 }
 
 func (t *Tree) config() (gitconfig.Config, error) {
-	b, err := files.Read(t.Common, "config", gitconfig.MaxBytes)
+	c, err := gitconfig.Read(t.Common, "config")
 	if err != nil {
-		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
-	}
-	c, err := gitconfig.Parse(b)
-	if err != nil {
-		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
+		return c, fmt.Errorf("the repository's configuration: %w", err)
 	}
 	return c, nil
 }

@@ -93,7 +93,7 @@ func (w *World) Integrate(ctx context.Context, dir string, wave *Wave, step func
 
 // publish moves the tip, and remembers the messages of what came to it.
 func (w *World) publish(s *store.Store, commit string) error {
-	for c, err := range s.Since(plumbing.NewHash(commit), func(h plumbing.Hash) bool { return h == w.tip }) {
+	for c, err := range s.Since([]plumbing.Hash{plumbing.NewHash(commit)}, func(h plumbing.Hash) bool { return h == w.tip }) {
 		if err != nil {
 			return err
 		}
