@@ -88,27 +88,25 @@ func (f *Folder) merged() Existing {
 		}
 	}
 	masked, _ := mask(settings).(document)
-	if e.Text, err = masked.pretty(); err != nil {
-		e.Problems = append(e.Problems, SettingsPath+": "+err.Error())
-	}
+	e.Text = pretty(masked)
 	return e
 }
 
 func (f *Folder) load(name string) (document, error) {
 	if err := f.free(name); !errors.Is(err, ErrExists) {
-		return document{}, err
+		return nil, err
 	}
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return document{}, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
+		return nil, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
 	switch {
 	case err != nil:
-		return document{}, fmt.Errorf("read %s: %w", name, atomicfile.Reason(err))
+		return nil, fmt.Errorf("read %s: %w", name, atomicfile.Reason(err))
 	case len(data) > maxSettings:
-		return document{}, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
 	}
 	return parse(name, data)
 }
