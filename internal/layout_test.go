@@ -68,7 +68,7 @@ var packages = map[string]struct {
 	"inspect/content":       {[]string{"ralph", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
 	"inspect/testintegrity": {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
-	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
+	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile", "run/rundir"}, "what ralph init proposes and writes"},
 	"testing/lanes":         {[]string{"config", "fanout", "inspect", "inspect/content", "ralph", "repo/bundle", "repo/history", "repo/integrate", "repo/lfs", "repo/objects", "repo/publish", "repo/store", "run/integration", "tasks"}, "what lanes hand over, honest and not, for tests and measurements"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
 	"cli/manual":            {[]string{"ralph"}, "completion and man page, from the command line's own model"},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -92,13 +91,7 @@ func (c *initCmd) Run(a *app, done *exit) error {
 // ignoreState keeps the state of runs, and settings.local.json, out of a git
 // add -A that comes before the first run.
 func ignoreState(dir string) error {
-	owner := rundir.Owner{UID: -1, GID: -1}
-	if info, err := os.Stat(dir); err == nil && os.Geteuid() == 0 {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			owner = rundir.Owner{UID: int(st.Uid), GID: int(st.Gid)}
-		}
-	}
-	files, err := rundir.Open(dir, owner)
+	files, err := rundir.Open(dir, rundir.OwnerOf(dir))
 	if err != nil {
 		return err
 	}
