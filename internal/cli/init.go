@@ -50,11 +50,7 @@ go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`
 func (c *initCmd) Run(a *app, done *exit) error {
 	c.trim()
 	if problems := c.problems(); len(problems) > 0 {
-		for _, p := range problems {
-			fmt.Fprintln(a.stderr, "ralph:", p)
-		}
-		*done = exit(ralph.Invalid.ExitCode(false))
-		return nil
+		return refused(problems)
 	}
 	if c.Preset == "" && !c.Yes && !term.IsTerminal(int(a.stdin.Fd())) {
 		return errors.New("init asks questions and needs a terminal: in a script, use 'ralph init --yes' with flags (see 'ralph init --help')")

@@ -55,8 +55,7 @@ func (w *workspace) findKilled() {
 		return
 	}
 	if w.killed, w.foreign = killed.Find(w.dir()); w.foreign != nil {
-		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", w.foreign)
-		w.rec.warn(n)
+		w.rec.warn(fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", w.foreign))
 	}
 }
 
@@ -79,8 +78,7 @@ func (p *plan) followCheckout() error {
 	}
 	p.site.Repository, p.rec.report.Repository = there, there
 	p.api, p.usualBase = nil, "" // of the workflow's own
-	n := fmt.Sprintf("The checkout is %s, not %s: the work is pushed there, and github-token (and ci-token, if given) must be a token for it.", there, own)
-	p.rec.tell(n)
+	p.rec.tell(fmt.Sprintf("The checkout is %s, not %s: the work is pushed there, and github-token (and ci-token, if given) must be a token for it.", there, own))
 	return nil
 }
 
@@ -426,20 +424,17 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	b.history = memory.ReadHistory(start.Messages, start.Cut)
 	b.rec.report.History = b.history
 	if h := b.history; b.cfg.Limits.TotalCost > 0 && h.Cost().Unknown {
-		n := fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount)
-		b.rec.warn(n)
+		b.rec.warn(fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount))
 	}
 	if start.Conflict != "" {
 		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it: commit what is not committed, then `git merge %s`.", start.Branch, start.Base, start.Conflict, start.Tip)
 	}
 	if b.cfg.Git.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
-		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)
-		b.rec.warn(n)
+		b.rec.warn(fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base))
 	}
 	b.rememberLeftOut(ctx)
 	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty {
-		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty))
-		b.rec.warn(n)
+		b.rec.warn(fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty)))
 	}
 	return nil
 }
