@@ -119,7 +119,7 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/namespace", "sandbox/toolchain", "forge", "run/admission", "run/caches", "run/checks", "run/commands", "run/crew", "run/doctor", "run/session", "run/supervised", "run/guard", "run/installation", "run/network", "run/setup", "agent/hook", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/namespace", "sandbox/toolchain", "forge", "run/admission", "run/caches", "run/checks", "run/commands", "run/crew", "run/doctor", "run/left", "run/stash", "run/session", "run/supervised", "run/guard", "run/installation", "run/network", "run/setup", "agent/hook", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
 		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/caches":       {[]string{"config", "sandbox/confine", "sandbox/proc", "sandbox/toolchain"}, "caches of the machine are lent to the sandbox; knows no run"},
@@ -130,6 +130,8 @@ var packages = map[string]struct {
 	"run/doctor":       {[]string{"actions", "agent", "agent/catalog", "config", "forge", "ralph", "repo/gitdir", "run/caches", "run/commands", "run/crew", "run/installation", "run/network", "sandbox/confine", "sandbox/dockersandbox", "sandbox/proc", "sandbox/toolchain", "tasks"}, "looks at what a run would need; what that is, it is told"},
 	"run/admission":    {[]string{"actions", "actions/trigger", "config", "forge"}, "whether those who caused a run may; asks the forge, changes nothing"},
 	"run/checks":       {[]string{"forge", "ralph"}, "the forge's checks become a verdict"},
+	"run/left":         {[]string{"ralph", "repo/killed", "report", "run/rundir", "run/stash", "run/stepdir"}, "what a step notes down in case that it is killed, and how it is found"},
+	"run/stash":        {[]string{"repo/credentials"}, "git settings that hold credentials, out of the agent's reach for a run"},
 	"run/crew":         {[]string{"agent", "config", "ralph"}, "who works, takes over and reviews; how they start, it is told"},
 	"run/session":      {[]string{"agent/hook", "agent/prompt", "config", "ralph", "run/crew"}, "a session that is kept going, by its hook or by a prompt"},
 	"run/supervised":   {[]string{"agent", "agent/driver", "ralph", "tasks/taskdir"}, "an agent that tells in a task folder how it stands"},
@@ -148,7 +150,7 @@ var packages = map[string]struct {
 	"cli/output":       {[]string{"config", "fanout", "ralph", "report", "report/logs", "report/words", "run", "run/doctor", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/opening", "cli/output", "cli/parallel",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/admission", "run/doctor", "run/lastrun", "run/rundir", "run/session", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/admission", "run/doctor", "run/lastrun", "run/left", "run/rundir", "run/session", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

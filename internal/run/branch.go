@@ -26,6 +26,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/run/lane"
+	"github.com/org/ralph-action/internal/run/left"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/tasks"
 	"github.com/org/ralph-action/internal/tasks/taskdir"
@@ -48,8 +49,8 @@ func (w *workspace) findKilled() {
 		return
 	}
 	if w.Before.Left != nil {
-		w.killed, w.sealed, w.foreign = findLeft(w.dir(), w.Before.Step)
-		if there, _ := killed.Find(w.dir()); w.sealed && leftBy(there, w.step()) != nil && !w.killed.Same(there) {
+		w.killed, w.sealed, w.foreign = left.Record(w.dir(), w.Before.Step)
+		if there, _ := killed.Find(w.dir()); w.sealed && left.By(there, w.step()) != nil && !w.killed.Same(there) {
 			w.rec.warn("The record of the killed run in the workspace is not the one that it wrote, as if the agent had put another in its place. The post step goes by its own copy, which the agent cannot reach.")
 		}
 		return
@@ -67,8 +68,8 @@ func (p *plan) followCheckout() error {
 		return nil
 	}
 	there := gitdir.Origin(p.dir(), p.site.ServerURL)
-	if left := p.Before.Left; left != nil { // by now it is the agent's
-		there = left.Report.Repository
+	if before := p.Before.Left; before != nil { // by now it is the agent's
+		there = before.Report.Repository
 	}
 	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.Git.PushToFork) {
 		return nil
@@ -98,7 +99,7 @@ type branch struct {
 	attached   taskFile
 	missing    []ralph.Missing // left out by the last run on the branch, and not decided about since
 	costs      costRecord
-	left       *Left      // what Post would find; nil: there is none
+	left       *left.Left // what Post would find; nil: there is none
 	lane       *lane.Lane // what is handed over; nil: the run publishes a branch
 }
 
@@ -136,8 +137,8 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if b.Before.Left != nil {
 		b.goOn(&o)
 	} else if step := b.step(); step != "" && !b.integrates() && !b.cfg.Tasks.Lane.Bundle { // what a lane has not handed over, the next attempt does
-		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
-		o.Record.Note = b.left.json
+		b.left = &left.Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
+		o.Record.Note = b.left.Note
 	}
 	if b.pushes() {
 		b.remote.toServer(&o)

@@ -145,7 +145,7 @@ func (w *work) keepBooks(e ralph.Event) {
 		w.costs.committed(e.Iteration)
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		w.costs.ended(*e.Record)
-		w.left.ended(*e.Record, w.rec.masked)
+		w.left.Ended(*e.Record, w.rec.masked)
 	}
 	w.lane.Event(e)
 	w.live.Event(e, &w.rec.report)

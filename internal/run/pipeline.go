@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/crew"
+	"github.com/org/ralph-action/internal/run/left"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -44,7 +45,7 @@ type Input struct {
 // Before is what a run goes on with.
 type Before struct {
 	Cost ralph.Cost   // of the runs before it
-	Left *Left        // what the job's step has left, which Post publishes; nil in a Run
+	Left *left.Left   // what the job's step has left, which Post publishes; nil in a Run
 	Step *stepdir.Dir // of the step on the runner itself; nil: it has none
 	// Locked reports whether the run is a part of another one, which has the workspace for
 	// itself, hears who asks it to end, and is the last run of the directory.

@@ -25,6 +25,16 @@ const Name = ".ralph"
 // place: a symbolic link, a file, a device.
 var ErrPlanted = errors.New("not created by ralph")
 
+// Handover is where an unfinished hand-over is remembered: where git does
+// not look.
+func Handover(workspace string) string {
+	git := filepath.Join(workspace, ".git")
+	if info, err := os.Lstat(git); err == nil && info.IsDir() {
+		return filepath.Join(git, "ralph-handover")
+	}
+	return filepath.Join(workspace, Name, "handover")
+}
+
 // Owner is who the created files belong to; -1 leaves an id as it is.
 type Owner struct{ UID, GID int }
 
