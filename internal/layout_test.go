@@ -119,8 +119,8 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/namespace", "sandbox/toolchain", "forge", "run/admission", "run/caches", "run/checks", "run/commands", "run/crew", "run/doctor", "run/left", "run/stash", "run/session", "run/supervised", "run/guard", "run/installation", "run/network", "run/setup", "agent/hook", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
-		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
+		"agent", "agent/catalog", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/namespace", "sandbox/toolchain", "forge", "run/admission", "run/caches", "run/checks", "run/commands", "run/crew", "run/doctor", "run/left", "run/stash", "run/session", "run/supervised", "run/guard", "run/installation", "run/network", "run/setup", "agent/hook", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/caches":       {[]string{"config", "sandbox/confine", "sandbox/proc", "sandbox/toolchain"}, "caches of the machine are lent to the sandbox; knows no run"},
 	"run/commands":     {[]string{"config", "ralph", "run/guard", "sandbox/proc", "sandbox/toolchain"}, "which programs the sandbox cannot start, for a run and for doctor"},
@@ -150,7 +150,7 @@ var packages = map[string]struct {
 	"cli/output":       {[]string{"config", "fanout", "ralph", "report", "report/logs", "report/words", "run", "run/doctor", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/opening", "cli/output", "cli/parallel",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/admission", "run/doctor", "run/lastrun", "run/left", "run/rundir", "run/session", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
+		"agent", "lib/atomicfile", "lib/nearest", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo/gitdir", "report/logs", "run", "run/admission", "run/doctor", "run/lastrun", "run/left", "run/rundir", "run/session", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

@@ -1,6 +1,7 @@
 // Package run is one run of ralph, from what was asked for to what was published.
 //
-// It is large: its stages hand each other values that nobody else needs.
+// It is large: what its stages hand each other, from the plan to the pull request, is of use to
+// nobody else. What needs less than a stage is a package below it.
 package run
 
 import (
