@@ -74,7 +74,7 @@ var packages = map[string]struct {
 	"inspect/content":       {[]string{"ralph", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
 	"inspect/testintegrity": {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
-	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
+	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile", "run/rundir"}, "what ralph init proposes and writes"},
 	"testing/lanes":         {[]string{"config", "fanout", "inspect", "inspect/content", "ralph", "repo/bundle", "repo/history", "repo/integrate", "repo/lfs", "repo/objects", "repo/publish", "repo/store", "run/integration", "tasks"}, "what lanes hand over, honest and not, for tests and measurements"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
 	"cli/manual":            {[]string{"ralph"}, "completion and man page, from the command line's own model"},
@@ -125,8 +125,8 @@ var packages = map[string]struct {
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "agent/catalog", "agent/driver", "config", "config/problem", "inspect/content", "sandbox/dockersandbox", "sandbox/namespace", "sandbox/toolchain", "forge", "run/admission", "run/caches", "run/checks", "run/commands", "run/crew", "run/doctor", "run/session", "run/supervised", "run/guard", "run/installation", "run/network", "run/setup", "agent/hook", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
-		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
+		"agent", "agent/catalog", "config", "config/problem", "inspect/content", "sandbox/dockersandbox", "sandbox/namespace", "sandbox/toolchain", "forge", "run/admission", "run/caches", "run/checks", "run/commands", "run/crew", "run/doctor", "run/left", "run/stash", "run/session", "run/supervised", "run/guard", "run/installation", "run/network", "run/setup", "agent/hook", "run/credentials", "run/lane", "fanout", "actions/artifact", "run/lastrun", "inspect", "agent/install", "agent/price", "sandbox/proc", "agent/prompt",
+		"ralph", "repo", "repo/integrate", "run/integration", "repo/branchname", "repo/gitdir", "repo/inspection", "repo/killed", "repo/publish", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "report/transcript", "run/rundir", "run/stepdir", "run/proposal", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/caches":       {[]string{"config", "sandbox/confine", "sandbox/proc", "sandbox/toolchain"}, "caches of the machine are lent to the sandbox; knows no run"},
 	"run/commands":     {[]string{"config", "ralph", "run/guard", "sandbox/proc", "sandbox/toolchain"}, "which programs the sandbox cannot start, for a run and for doctor"},
@@ -136,6 +136,8 @@ var packages = map[string]struct {
 	"run/doctor":       {[]string{"actions", "agent", "agent/catalog", "config", "config/problem", "forge", "ralph", "repo/gitdir", "run/caches", "run/commands", "run/crew", "run/installation", "run/network", "sandbox/confine", "sandbox/dockersandbox", "sandbox/proc", "sandbox/toolchain", "tasks"}, "looks at what a run would need; what that is, it is told"},
 	"run/admission":    {[]string{"actions", "actions/trigger", "config", "forge"}, "whether those who caused a run may; asks the forge, changes nothing"},
 	"run/checks":       {[]string{"forge", "ralph"}, "the forge's checks become a verdict"},
+	"run/left":         {[]string{"ralph", "repo/killed", "report", "run/rundir", "run/stash", "run/stepdir"}, "what a step notes down in case that it is killed, and how it is found"},
+	"run/stash":        {[]string{"repo/credentials"}, "git settings that hold credentials, out of the agent's reach for a run"},
 	"run/crew":         {[]string{"agent", "config", "ralph"}, "who works, takes over and reviews; how they start, it is told"},
 	"run/session":      {[]string{"agent/hook", "agent/prompt", "config", "ralph", "run/crew"}, "a session that is kept going, by its hook or by a prompt"},
 	"run/supervised":   {[]string{"agent", "agent/driver", "ralph", "tasks/taskdir"}, "an agent that tells in a task folder how it stands"},
@@ -155,7 +157,7 @@ var packages = map[string]struct {
 	"cli/output":       {[]string{"config", "fanout", "ralph", "report", "report/logs", "report/words", "run", "run/doctor", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/flagset", "cli/opening", "cli/output", "cli/parallel",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "lib/nearest", "config", "config/problem", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/admission", "run/doctor", "run/lastrun", "run/rundir", "run/session", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
+		"agent", "lib/atomicfile", "lib/nearest", "config", "config/problem", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "cli/manual", "cli/resume", "sandbox/proc", "ralph", "repo/gitdir", "report/logs", "run", "run/admission", "run/doctor", "run/lastrun", "run/left", "run/rundir", "run/session", "run/stepdir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks", "fanout", "cli/matrix", "cli/origin", "cli/usergit",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},

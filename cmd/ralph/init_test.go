@@ -241,13 +241,13 @@ func TestInitProposes(t *testing.T) {
 func TestInitExisting(t *testing.T) {
 	t.Parallel()
 	const settings, local = `{"agent":{"command":"claude","flags":["--model opus"],"apiKey":"abcdef"}}`, `{"agent":{"flags":["--verbose"]}}`
-	const merged = "{\n  \"agent\": {\n    \"command\": \"claude\",\n    \"flags\": [\n      \"--verbose\"\n    ],\n    \"apiKey\": \"***\"\n  }\n}\n"
+	const merged = "{\n  \"agent\": {\n    \"apiKey\": \"***\",\n    \"command\": \"claude\",\n    \"flags\": [\n      \"--verbose\"\n    ]\n  }\n}\n"
 	for _, tc := range []struct {
 		name, settings, local, shown, answer string
 		overwritten                          bool
 	}{
 		{"declined", settings, local, merged + "Loaded from .ralph/settings.json (with local overlay from settings.local.json)\nOverwrite? (y/N): ", "n", false},
-		{"blank declines", settings, "", "\"--model opus\"\n    ],\n    \"apiKey\": \"***\"\n  }\n}\nLoaded from .ralph/settings.json\nOverwrite? (y/N): ", "", false},
+		{"blank declines", settings, "", "\"--model opus\"\n    ]\n  }\n}\nLoaded from .ralph/settings.json\nOverwrite? (y/N): ", "", false},
 		{"accepted", settings, local, "settings.local.json)\nOverwrite? (y/N): ", "y", true},
 		{"broken", "{\n  \"agent\": \x1b[2J}", "", ".ralph/settings.json:2:12: invalid character '\\x1b' looking for beginning of value\nOverwrite? (y/N): ", "yes", true},
 		{"broken and declined", "{", "", ".ralph/settings.json:1:1: unexpected end of JSON input\nOverwrite? (y/N): ", "no", false},

@@ -19,6 +19,7 @@ import (
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/admission"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/left"
 	"github.com/org/ralph-action/internal/run/stepdir"
 )
 
@@ -75,10 +76,10 @@ func (postCmd) Run(a *app, done *exit) error {
 	}
 	if step != nil {
 		defer func() { warn(step.Remove()) }()
-		warn(step.End(ctx, run.MainWait))
+		warn(step.End(ctx, left.MainWait))
 	}
 	now, _ := config.Load(sources) // the agent may have written it
-	left, err := run.FindLeft(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv, step, func(text string) { fmt.Fprintln(a.stdout, text) })
+	found, err := left.Find(ctx, sources.Dir, filepath.Join(sources.Dir, filepath.FromSlash(now.Git.WorkingDirectory)), a.getenv, step, func(text string) { fmt.Fprintln(a.stdout, text) })
 	switch {
 	case err != nil:
 		warn(err)
@@ -86,13 +87,13 @@ func (postCmd) Run(a *app, done *exit) error {
 	case ctx.Err() != nil:
 		warn(errors.New("the post step was cancelled: what a killed run left is not published; it is unchanged in the workspace"))
 		return nil
-	case left == nil:
+	case found == nil:
 		fmt.Fprintln(a.stdout, "Nothing to do.")
 		return nil
 	}
-	sources.Instead = left.Files
+	sources.Instead = found.Files
 	published := false
-	err = a.asAction(sources, run.Before{Left: left, Step: step}, nil, func(ctx context.Context, in *run.Input) { published = run.Post(ctx, in) })
+	err = a.asAction(sources, run.Before{Left: found, Step: step}, nil, func(ctx context.Context, in *run.Input) { published = run.Post(ctx, in) })
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
 	}

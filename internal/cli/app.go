@@ -137,6 +137,11 @@ func (a *app) main() (code int) {
 	return int(done)
 }
 
+// refused are problems that keep a command from doing anything, each said on a line of its own.
+type refused []string
+
+func (r refused) Error() string { return strings.Join(r, "\nralph: ") }
+
 // parse reads the command line. What is wrong with it is said, and the help made, by a
 // parser that knows every flag.
 func (a *app) parse(args []string, help int) (*kong.Context, error) {

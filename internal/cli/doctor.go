@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/output"
@@ -85,14 +83,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	if c.JSON {
 		return output.DoctorJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
 	}
-	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
-	color := tty && a.getenv("NO_COLOR") == ""
-	switch cfg.Output.Display.Color {
-	case "always":
-		color = true
-	case "never":
-		color = false
-	}
+	color := output.Color(a.stdout, a.getenv, cfg.Output.Display.Color)
 	_, err = a.stdout.WriteString(output.DoctorTable(rows, color))
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -51,11 +50,7 @@ go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`
 func (c *initCmd) Run(a *app, done *exit) error {
 	c.trim()
 	if problems := c.problems(); len(problems) > 0 {
-		for _, p := range problems {
-			fmt.Fprintln(a.stderr, "ralph:", p)
-		}
-		*done = exit(ralph.Invalid.ExitCode(false))
-		return nil
+		return refused(problems)
 	}
 	if c.Preset == "" && !c.Yes && !term.IsTerminal(int(a.stdin.Fd())) {
 		return errors.New("init asks questions and needs a terminal: in a script, use 'ralph init --yes' with flags (see 'ralph init --help')")
@@ -92,13 +87,7 @@ func (c *initCmd) Run(a *app, done *exit) error {
 // ignoreState keeps the state of runs, and settings.local.json, out of a git
 // add -A that comes before the first run.
 func ignoreState(dir string) error {
-	owner := rundir.Owner{UID: -1, GID: -1}
-	if info, err := os.Stat(dir); err == nil && os.Geteuid() == 0 {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			owner = rundir.Owner{UID: int(st.Uid), GID: int(st.Gid)}
-		}
-	}
-	files, err := rundir.Open(dir, owner)
+	files, err := rundir.Open(dir, rundir.OwnerOf(dir))
 	if err != nil {
 		return err
 	}

@@ -263,9 +263,7 @@ func (f localFlags) template(a *app, done *exit, mode, iterations string, words 
 	}
 	for _, name := range slices.Sorted(maps.Keys(words)) {
 		if _, twice := flags[name]; twice {
-			fmt.Fprintf(a.stderr, "ralph: %q is the word for --%s, which is given, too: give only one of them\n", words[name], name)
-			*done = exit(ralph.Invalid.ExitCode(false))
-			return nil
+			return fmt.Errorf("%q is the word for --%s, which is given, too: give only one of them", words[name], name)
 		}
 	}
 	maps.Copy(flags, words)

@@ -9,7 +9,6 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/config/problem"
-	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/session"
 )
 
@@ -39,23 +38,21 @@ func (c *sessionCmd) Run(a *app, done *exit) error {
 	if c.Task != "" {
 		for _, name := range []string{"prompt", "prompt-file"} {
 			if _, twice := flags[name]; twice {
-				fmt.Fprintf(a.stderr, "ralph: the task is given twice, as a word and as the flag --%s: give only one of them\n", name)
-				*done = exit(ralph.Invalid.ExitCode(false))
-				return nil
+				return fmt.Errorf("the task is given twice, as a word and as the flag --%s: give only one of them", name)
 			}
 		}
 		flags["prompt"], words["prompt"] = c.Task, "the task"
 	}
 	d := localRun{mode: config.ModeSession, flags: flags, words: c.typed(a, words), verbose: c.Verbose}
 	if c.Here {
-		return a.sessionHere(d, done)
+		return a.sessionHere(d)
 	}
 	return a.runLocally(d, done)
 }
 
 // sessionHere keeps the agent session going in which it is called. What an agent
 // of ours would need has no place here.
-func (a *app) sessionHere(d localRun, done *exit) error {
+func (a *app) sessionHere(d localRun) error {
 	workspace, err := os.Getwd()
 	if err != nil {
 		return err
@@ -73,12 +70,8 @@ func (a *app) sessionHere(d localRun, done *exit) error {
 			problems = append(problems, "flag --"+name+": it has no effect with --here, which starts no agent")
 		}
 	}
-	for _, p := range problems {
-		fmt.Fprintln(a.stderr, "ralph:", p)
-	}
 	if len(problems) > 0 {
-		*done = exit(ralph.Invalid.ExitCode(false))
-		return nil
+		return refused(problems)
 	}
 	s := session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
 	return a.beginHere(hereOptions{

@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/ralph"
 )
 
 // superviseCmd is the restart manager of seed 002.
@@ -28,9 +27,7 @@ func (c *superviseCmd) Run(a *app, done *exit) error {
 	flags, words := c.values(), map[string]string{}
 	if len(c.Command) > 0 {
 		if _, twice := flags["agent-command"]; twice {
-			fmt.Fprintln(a.stderr, "ralph: the command is given twice, after -- and as the flag --agent-command: give only one of them")
-			*done = exit(ralph.Invalid.ExitCode(false))
-			return nil
+			return errors.New("the command is given twice, after -- and as the flag --agent-command: give only one of them")
 		}
 		flags["agent-command"], words["agent-command"] = config.ShellWords(c.Command), "the command after --"
 	}

@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/ralph"
 )
 
 // tasksRunCmd is the loop of seed 003.
@@ -36,9 +35,7 @@ func (c *tasksRunCmd) Run(a *app, done *exit) error {
 	_, other := flags["isolation"]
 	switch {
 	case c.Sandbox && c.NoSandbox, other && (c.Sandbox || c.NoSandbox):
-		fmt.Fprintln(a.stderr, "ralph: --sandbox, --no-sandbox and --isolation decide the same: give only one of them")
-		*done = exit(ralph.Invalid.ExitCode(false))
-		return nil
+		return errors.New("--sandbox, --no-sandbox and --isolation decide the same: give only one of them")
 	case c.Sandbox:
 		flags["isolation"] = string(config.IsolationDocker)
 	case c.NoSandbox:

@@ -55,8 +55,7 @@ func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 	sources := p.Sources
 	sources.Instead = instead
 	p.cfg, problem = config.Load(sources)
-	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run uses the configuration of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
-	p.rec.tell(n)
+	p.rec.tell(fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run uses the configuration of its base, %s.", strings.Join(changed, ", "), pull.BaseRef))
 	return problem, nil
 }
 
@@ -121,8 +120,7 @@ func (b *branch) overlayBase(ctx context.Context) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], b.start.Base, ralph.Listed(changed))
-	b.rec.tell(n)
+	b.rec.tell(fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], b.start.Base, ralph.Listed(changed)))
 	return nil
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/run/lane"
+	"github.com/org/ralph-action/internal/run/left"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/tasks"
 	"github.com/org/ralph-action/internal/tasks/taskdir"
@@ -48,15 +49,14 @@ func (w *workspace) findKilled() {
 		return
 	}
 	if w.Before.Left != nil {
-		w.killed, w.sealed, w.foreign = findLeft(w.dir(), w.Before.Step)
-		if there, _ := killed.Find(w.dir()); w.sealed && leftBy(there, w.step()) != nil && !w.killed.Same(there) {
+		w.killed, w.sealed, w.foreign = left.Record(w.dir(), w.Before.Step)
+		if there, _ := killed.Find(w.dir()); w.sealed && left.By(there, w.step()) != nil && !w.killed.Same(there) {
 			w.rec.warn("The record of the killed run in the workspace is not the one that it wrote, as if the agent had put another in its place. The post step goes by its own copy, which the agent cannot reach.")
 		}
 		return
 	}
 	if w.killed, w.foreign = killed.Find(w.dir()); w.foreign != nil {
-		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", w.foreign)
-		w.rec.warn(n)
+		w.rec.warn(fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", w.foreign))
 	}
 }
 
@@ -68,8 +68,8 @@ func (p *plan) followCheckout() error {
 		return nil
 	}
 	there := gitdir.Origin(p.dir(), p.site.ServerURL)
-	if left := p.Before.Left; left != nil { // by now it is the agent's
-		there = left.Report.Repository
+	if before := p.Before.Left; before != nil { // by now it is the agent's
+		there = before.Report.Repository
 	}
 	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.Git.PushToFork) {
 		return nil
@@ -79,8 +79,7 @@ func (p *plan) followCheckout() error {
 	}
 	p.site.Repository, p.rec.report.Repository = there, there
 	p.api, p.usualBase = nil, "" // of the workflow's own
-	n := fmt.Sprintf("The checkout is %s, not %s: the work is pushed there, and github-token (and ci-token, if given) must be a token for it.", there, own)
-	p.rec.tell(n)
+	p.rec.tell(fmt.Sprintf("The checkout is %s, not %s: the work is pushed there, and github-token (and ci-token, if given) must be a token for it.", there, own))
 	return nil
 }
 
@@ -100,7 +99,7 @@ type branch struct {
 	attached   taskFile
 	missing    []ralph.Missing // left out by the last run on the branch, and not decided about since
 	costs      costRecord
-	left       *Left      // what Post would find; nil: there is none
+	left       *left.Left // what Post would find; nil: there is none
 	lane       *lane.Lane // what is handed over; nil: the run publishes a branch
 }
 
@@ -138,8 +137,8 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if b.Before.Left != nil {
 		b.goOn(&o)
 	} else if step := b.step(); step != "" && !b.integrates() && !b.cfg.Tasks.Lane.Bundle { // what a lane has not handed over, the next attempt does
-		b.left = &Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
-		o.Record.Note = b.left.json
+		b.left = &left.Left{Step: step, Files: b.Sources.Seen, Report: b.rec.noted()}
+		o.Record.Note = b.left.Note
 	}
 	if b.pushes() {
 		b.remote.toServer(&o)
@@ -426,20 +425,17 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	b.history = memory.ReadHistory(start.Messages, start.Cut)
 	b.rec.report.History = b.history
 	if h := b.history; b.cfg.Limits.TotalCost > 0 && h.Cost().Unknown {
-		n := fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount)
-		b.rec.warn(n)
+		b.rec.warn(fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount))
 	}
 	if start.Conflict != "" {
 		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it: commit what is not committed, then `git merge %s`.", start.Branch, start.Base, start.Conflict, start.Tip)
 	}
 	if b.cfg.Git.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
-		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)
-		b.rec.warn(n)
+		b.rec.warn(fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base))
 	}
 	b.rememberLeftOut(ctx)
 	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty {
-		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty))
-		b.rec.warn(n)
+		b.rec.warn(fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty)))
 	}
 	return nil
 }

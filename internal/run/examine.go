@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/run/doctor"
+	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -47,7 +48,7 @@ func Examine(ctx context.Context, in *Input, problem error, o doctor.Options) []
 func (s *sandboxed) openForDoctor(ctx context.Context) (box doctor.Sandbox, err error) {
 	if s.isolation != config.IsolationOff {
 		id, _, err := confine.IdentityFor(confine.Place{
-			Workspace: s.Workspace, Marker: handoverMarker(s.Workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
+			Workspace: s.Workspace, Marker: rundir.Handover(s.Workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
 		})
 		if err != nil {
 			box.Wrong = append(box.Wrong, err.Error())

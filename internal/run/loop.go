@@ -61,8 +61,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		l.Accept = w.accept
 	}
 	if why := w.children.OpenNetwork(); why != "" && w.network.Restricted() {
-		n := "Network access is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
-		w.rec.warn(n)
+		w.rec.warn("Network access is not restricted: " + why + ". Programs are only asked to use ralph's proxy.")
 	}
 	r := l.Run(ctx, baseline)
 	w.rec.report.Tasks, w.rec.report.Findings = w.backlog.Report(), r.Findings
@@ -146,7 +145,7 @@ func (w *work) keepBooks(e ralph.Event) {
 		w.costs.committed(e.Iteration)
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		w.costs.ended(*e.Record)
-		w.left.ended(*e.Record, w.rec.masked)
+		w.left.Ended(*e.Record, w.rec.masked)
 	}
 	w.lane.Event(e)
 	w.live.Event(e, &w.rec.report)

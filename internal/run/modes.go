@@ -35,8 +35,7 @@ func (w *workspace) rememberModes() {
 	w.undo.atEnd(func() {
 		changed, err := modes.Restore()
 		for _, path := range changed {
-			text := "The permissions of " + path + " were changed during the run. They are put back."
-			w.rec.warn(text)
+			w.rec.warn("The permissions of " + path + " were changed during the run. They are put back.")
 		}
 		if err != nil {
 			w.rec.out.Warn(err.Error())

@@ -1,6 +1,7 @@
 // Package run is one run of ralph, from what was asked for to what was published.
 //
-// It is large: its stages hand each other values that nobody else needs.
+// It is large: what its stages hand each other, from the plan to the pull request, is of use to
+// nobody else. What needs less than a stage is a package below it.
 package run
 
 import (
@@ -17,6 +18,7 @@ import (
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/run/crew"
+	"github.com/org/ralph-action/internal/run/left"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/run/stepdir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -44,7 +46,7 @@ type Input struct {
 // Before is what a run goes on with.
 type Before struct {
 	Cost ralph.Cost   // of the runs before it
-	Left *Left        // what the job's step has left, which Post publishes; nil in a Run
+	Left *left.Left   // what the job's step has left, which Post publishes; nil in a Run
 	Step *stepdir.Dir // of the step on the runner itself; nil: it has none
 	// Locked reports whether the run is a part of another one, which has the workspace for
 	// itself, hears who asks it to end, and is the last run of the directory.

@@ -2,10 +2,8 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,59 +15,19 @@ import (
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/report"
-	"github.com/org/ralph-action/internal/run/rundir"
-	"github.com/org/ralph-action/internal/run/stepdir"
+	"github.com/org/ralph-action/internal/run/left"
 	"github.com/org/ralph-action/internal/tasks"
 )
-
-// MainWait is for a main part that is ending, or that the runner lost.
-const MainWait = 30 * time.Second
 
 const (
 	// A runner ends everything five minutes after the cancel. Beside MainWait, it takes four of them.
 	postLimit = 210 * time.Second
-	maxNote   = 8 << 20 // bytes of a record without its iterations
 )
-
-// Left is what a step of a job notes down, in case that it is killed. It lies in the
-// record of killed.Find, where the agent has another user, else in the step's own folder.
-type Left struct {
-	Step string // of which run, attempt and job
-	// Files are those that the configuration was read from, as the step found them; nil:
-	// there was none of that name. By now they are the agent's.
-	Files map[string][]byte
-	// Report is masked, and has what is settled: the repository, the task, iterations that
-	// are over, and the outcome of a loop that is.
-	Report ralph.Report
-
-	note []byte
-}
-
-// json is the note for the record.
-func (l *Left) json() []byte {
-	if l.note == nil {
-		l.note, _ = json.Marshal(l) // texts, numbers and times
-		if len(l.note) > maxNote {
-			short := *l
-			short.Report.Iterations = nil
-			l.note, _ = json.Marshal(&short)
-		}
-	}
-	return l.note
-}
-
-// ended adds an iteration.
-func (l *Left) ended(it ralph.Iteration, mask func(string) string) {
-	if l != nil {
-		masked := report.Redacted(ralph.Report{Iterations: []ralph.Iteration{it}}, mask)
-		l.Report.Iterations, l.note = append(l.Report.Iterations, masked.Iterations...), nil
-	}
-}
 
 // judged notes how the loop ended, before anything of that is published.
 func (w *work) judged() {
 	if w.left != nil {
-		w.left.Report, w.left.note = w.rec.noted(), nil
+		w.left.Settle(w.rec.noted())
 		w.repo.KeepRecord(false)
 	}
 }
@@ -85,30 +43,10 @@ func (r *Record) noted() ralph.Report {
 	return one
 }
 
-// step names the step of the job that this process is; empty outside of a runner.
-func step(getenv func(string) string) string {
-	if job := job(getenv); job != "" {
-		return job + " " + getenv("GITHUB_ACTION")
-	}
-	return ""
-}
-
-// job names the job, likewise.
-func job(getenv func(string) string) string {
-	if getenv("GITHUB_RUN_ID") == "" {
-		return ""
-	}
-	var words []string
-	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
-		words = append(words, getenv(name))
-	}
-	return strings.Join(words, " ")
-}
-
 // beginStep notes that the step's folder is this run's, puts back what earlier steps of the
 // job hid that were killed, and clears away what lost jobs left beside it.
 func (w *workspace) beginStep() error {
-	step, job := w.Before.Step, job(w.getenv)
+	step, job := w.Before.Step, left.Job(w.getenv)
 	if step == nil || w.Before.Left != nil || job == "" {
 		return nil
 	}
@@ -117,7 +55,7 @@ func (w *workspace) beginStep() error {
 	}
 	same, lost := step.Others(w.getenv("RUNNER_TEMP"), job)
 	for _, other := range same {
-		if err := restoreOfStep(other, w.rec.tell); err != nil {
+		if err := left.Restore(other, w.rec.tell); err != nil {
 			w.rec.warn(err.Error())
 		}
 		other.Close()
@@ -130,25 +68,13 @@ func (w *workspace) beginStep() error {
 	return nil
 }
 
-// restoreOfStep puts back what a step hid that was killed.
-func restoreOfStep(d *stepdir.Dir, say func(string)) error {
-	if !d.Hides() {
-		return nil
-	}
-	notes, err := putBack(d.Hidden())
-	for _, n := range notes {
-		say(n)
-	}
-	return err
-}
-
 // supersede forgets the records of earlier steps of the job that were killed while they
 // worked on this run's branch, which it goes on with.
 func (b *branch) supersede() {
 	if b.Before.Step == nil || b.repo == nil {
 		return
 	}
-	same, lost := b.Before.Step.Others(b.getenv("RUNNER_TEMP"), job(b.getenv))
+	same, lost := b.Before.Step.Others(b.getenv("RUNNER_TEMP"), left.Job(b.getenv))
 	for _, other := range append(same, lost...) {
 		if k, err := killed.FindIn(other.Root); err == nil && k != nil && (k.Branch == b.branch() || k.Name == b.branch()) {
 			_ = killed.Forget(other.Root)
@@ -162,72 +88,7 @@ func (p *plan) step() string {
 	if p.local() {
 		return ""
 	}
-	return step(p.getenv)
-}
-
-// FindLeft finds what this step of the job has left if it did not end by itself; nil if it
-// did. It waits for a step that is still ending, and puts the git settings back that it hid.
-// The configuration that names dir, where the agent worked, need not be the step's own.
-func FindLeft(ctx context.Context, workspace, dir string, getenv func(string) string, own *stepdir.Dir, say func(string)) (*Left, error) {
-	if err := awaitEnd(ctx, workspace, MainWait); err != nil {
-		return nil, err
-	}
-	if own != nil {
-		if err := restoreOfStep(own, say); err != nil {
-			return nil, err
-		}
-	}
-	found, _, err := findLeft(dir, own)
-	if err != nil {
-		return &Left{}, nil //nolint:nilerr // Post says so
-	}
-	if left := leftBy(found, step(getenv)); left != nil {
-		return left, nil
-	}
-	_, marked := os.Lstat(handoverMarker(workspace))
-	if store := hiddenStore(workspace); marked == nil || store != "" && oursAlone(store) {
-		return &Left{}, nil
-	}
-	return nil, nil //nolint:nilnil // there is nothing
-}
-
-// findLeft finds the record of a killed run, first in its step's own folder: sealed.
-func findLeft(dir string, own *stepdir.Dir) (run *killed.Run, sealed bool, err error) {
-	if own != nil {
-		if run, err = killed.FindIn(own.Root); run != nil || err != nil {
-			return run, true, err
-		}
-	}
-	run, err = killed.Find(dir)
-	return run, false, err
-}
-
-// awaitEnd waits until no run holds the workspace: a docker client that was killed leaves
-// its container running.
-func awaitEnd(ctx context.Context, workspace string, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if held, _, err := rundir.Held(workspace); err != nil || !held {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.New("the step before is still at work in the workspace, in a container that the runner did not end: nothing is published in its place")
-		case <-tick.C:
-		}
-	}
-}
-
-// leftBy is what a step noted in the record of a run; nil if the record is not its.
-func leftBy(found *killed.Run, step string) *Left {
-	var left Left
-	if found == nil || step == "" || json.Unmarshal(found.Note, &left) != nil || left.Step != step {
-		return nil
-	}
-	return &left
+	return left.Step(p.getenv)
 }
 
 // Post publishes what a step of the job has left that was killed, or had no time to
@@ -284,7 +145,7 @@ func (w *workspace) checkLeft() error {
 	switch {
 	case w.foreign != nil:
 		return fmt.Errorf("the record of the killed run cannot be used: %w", w.foreign)
-	case leftBy(w.killed, w.step()) == nil, w.Before.Left.Step == "": // or not where FindLeft looked
+	case left.By(w.killed, w.step()) == nil, w.Before.Left.Step == "": // or not where left.Find looked
 		return errNothingLeft
 	case w.isolation == config.IsolationOff, w.identity.IsZero() && !w.sealed:
 		return errors.New("without a user of its own (isolation), the agent could have written the record of the run itself")
@@ -309,17 +170,17 @@ func (b *branch) unjudged(name string) bool {
 // salvage commits what the killed run left, as the iteration that it was in. Where it left
 // nothing that its loop has not judged, the outcome of that stands.
 func (w *work) salvage(ctx context.Context) {
-	left, r := w.Before.Left.Report, &w.rec.report
-	r.Task, r.Duration, r.Baseline, r.Budget, r.Completion, r.Tasks = left.Task, time.Since(left.Started), left.Baseline, left.Budget, left.Completion, left.Tasks
-	r.Publication.Checks = left.Publication.Checks
+	before, r := w.Before.Left.Report, &w.rec.report
+	r.Task, r.Duration, r.Baseline, r.Budget, r.Completion, r.Tasks = before.Task, time.Since(before.Started), before.Baseline, before.Budget, before.Completion, before.Tasks
+	r.Publication.Checks = before.Publication.Checks
 	r.Outcome, r.Reason = ralph.Interrupted, "the run was killed; the job's post step took up what it had left"
-	if r.Iterations = left.Iterations; len(r.Iterations) > 0 {
+	if r.Iterations = before.Iterations; len(r.Iterations) > 0 {
 		w.history.Runs = slices.DeleteFunc(w.history.Runs, func(p ralph.Past) bool { return p.Run == w.runID() })
 		r.History = w.history
 	}
 	ctx, cancel := w.publishing(ctx)
 	defer cancel()
-	it := ralph.Iteration{Number: len(left.Iterations) + 1, Turns: []ralph.Turn{{
+	it := ralph.Iteration{Number: len(before.Iterations) + 1, Turns: []ralph.Turn{{
 		Agent: w.cfg.Agent.Name, ExitCode: -1, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}},
 		Failure: &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was killed"},
 	}}}
@@ -328,8 +189,8 @@ func (w *work) salvage(ctx context.Context) {
 		w.failed(ctx, err)
 	}
 	switch {
-	case left.Outcome != "" && err == nil && it.Commit.SHA == "" && ralph.Blocking(r.Findings) == "":
-		r.Outcome, r.Reason = left.Outcome, left.Reason+"; the job's post step finished publishing"
+	case before.Outcome != "" && err == nil && it.Commit.SHA == "" && ralph.Blocking(r.Findings) == "":
+		r.Outcome, r.Reason = before.Outcome, before.Reason+"; the job's post step finished publishing"
 		return
 	case it.Commit.SHA != "" || w.killed.Working:
 		r.Iterations = append(r.Iterations, it)

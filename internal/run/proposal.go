@@ -136,7 +136,7 @@ func (w *work) proposal(r ralph.Report, at publish.State) forge.PullRequest {
 		Same:   func(body string) bool { return w.onTheirs() || memory.ReadAbout(body).Base == w.start.AskedBase },
 		Body:   w.body(r, about),
 		Revise: func(title, body string) (string, string) { return w.revise(r, at, title, body) },
-		Record: w.rec.redact.Text(report.Comment(r, forge.RecordMarker)),
+		Record: w.rec.record(r),
 
 		MaintainerCanModify: w.cfg.PullRequest.MaintainersCanModify,
 		Labels:              w.cfg.PullRequest.Labels, Assignees: w.cfg.PullRequest.Assignees, Reviewers: w.cfg.PullRequest.Reviewers, TeamReviewers: w.cfg.PullRequest.TeamReviewers, Milestone: w.cfg.PullRequest.Milestone,

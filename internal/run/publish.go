@@ -166,8 +166,7 @@ func (w *work) budgetKept() {
 	if !w.rec.report.Usage().Cost.Unknown || w.cfg.Limits.Cost == 0 && w.cfg.Limits.TotalCost == 0 {
 		return
 	}
-	n := "Part of the cost is unknown, so max-cost-usd and max-total-cost-usd could not be enforced."
-	w.rec.warn(n)
+	w.rec.warn("Part of the cost is unknown, so max-cost-usd and max-total-cost-usd could not be enforced.")
 }
 
 // did and couldNot record a step of publishing.

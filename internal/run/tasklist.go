@@ -68,9 +68,6 @@ func (w *work) openTaskList() error {
 	case w.watcher != nil:
 		o.Host.Seen = w.watcher.Seen
 	}
-	if w.integrates() { // nobody works on what is estimated
-		o.Host.Say = func(string) {}
-	}
 	if w.box != nil {
 		o.Host.Put = func(name string, data []byte) error {
 			ctx, cancel := context.WithTimeout(context.Background(), boxWrite)

@@ -61,8 +61,7 @@ func (p *plan) fits(d trigger.Decision) error {
 		return fmt.Errorf("push-to-fork cannot be combined with work on pull request #%d, whose branch %s lies in the repository itself: leave it out, or give a branch", d.PullRequest, d.Branch)
 	}
 	if p.cfg.Git.Base != "" && p.cfg.Git.Base != d.Base {
-		n := fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest)
-		p.rec.tell(n)
+		p.rec.tell(fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest))
 	}
 	return nil
 }
@@ -97,18 +96,10 @@ func (p *plan) connect(repository string, pushing bool) (*forge.Client, error) {
 func (w *work) goLive(ctx context.Context) error {
 	o := proposal.Options{Mask: w.rec.masked, Failed: func(err error) { w.rec.out.Warn(err.Error()) }}
 	if w.tellsComment() {
-		client, err := w.client()
-		if err != nil {
+		if _, err := w.client(); err != nil {
 			return invalid(err)
 		}
-		o.Comment = func(ctx context.Context, r ralph.Report) error {
-			text := w.rec.redact.Text(report.Comment(r, forge.RecordMarker))
-			ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
-			if ref.ID != 0 {
-				w.comment = ref
-			}
-			return err
-		}
+		o.Comment = w.writeComment
 	}
 	w.proposeEarly(&o)
 	if o.Comment == nil && o.Propose == nil {
@@ -151,20 +142,31 @@ func (w *work) tellEnd(ctx context.Context) {
 	if !w.telling {
 		return
 	}
-	client, err := w.client()
-	if err != nil {
-		w.rec.warn(err.Error()) // it was made before
-		return
-	}
-	text := w.rec.redact.Text(report.Comment(w.rec.public(), forge.RecordMarker))
-	ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
-	if err != nil {
+	if err := w.writeComment(ctx, w.rec.public()); err != nil {
 		w.couldNot("comment", err)
 		w.rec.warn(err.Error())
 		return
 	}
 	w.did("comment", fmt.Sprintf("on #%d", w.decision.CommentOn))
-	w.rec.report.Publication.Comment = ref.URL
+	w.rec.report.Publication.Comment = w.comment.URL
+}
+
+// writeComment writes the comment anew, by what others may see of the run.
+func (w *work) writeComment(ctx context.Context, r ralph.Report) error {
+	client, err := w.client()
+	if err != nil {
+		return err
+	}
+	ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, w.rec.record(r), w.comment)
+	if ref.ID != 0 {
+		w.comment = ref
+	}
+	return err
+}
+
+// record is the record of a run as a comment.
+func (r *Record) record(public ralph.Report) string {
+	return r.redact.Text(report.Comment(public, forge.RecordMarker))
 }
 
 // runNumber is the id of the workflow run; 0 outside of one.

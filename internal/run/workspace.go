@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/run/stash"
 	"github.com/org/ralph-action/internal/run/supervised"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/namespace"
@@ -66,7 +67,7 @@ func (w *workspace) open(ctx context.Context) error {
 	}
 	w.rememberModes()
 	if held, _, err := rundir.Held(w.Workspace); err != nil || !held { // else the lock refuses this run, and the other's agent may work
-		notes, err := restoreCredentials(w.Workspace)
+		notes, err := stash.Restore(w.Workspace)
 		if err != nil {
 			return invalid(err)
 		}
@@ -77,7 +78,7 @@ func (w *workspace) open(ctx context.Context) error {
 	if err := w.beginStep(); err != nil {
 		return invalid(err)
 	}
-	marker := handoverMarker(w.Workspace)
+	marker := rundir.Handover(w.Workspace)
 	id, handOver, err := confine.IdentityFor(confine.Place{
 		Workspace: w.Workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
 	})
@@ -248,16 +249,6 @@ const (
 	logsFolder  = "logs"
 	sessionLogs = "session-*.log"
 )
-
-// handoverMarker is where an unfinished hand-over is remembered: where git does
-// not look.
-func handoverMarker(workspace string) string {
-	git := filepath.Join(workspace, ".git")
-	if info, err := os.Lstat(git); err == nil && info.IsDir() {
-		return filepath.Join(git, "ralph-handover")
-	}
-	return filepath.Join(workspace, rundir.Name, "handover")
-}
 
 const dockerSocket = "/var/run/docker.sock"
 

@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/org/ralph-action/internal/cli/demo/gitserver"
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // maxBody bounds the body of one API request.
@@ -81,21 +80,10 @@ func NewForge(dir, token string) (*Forge, error) {
 	return f, nil
 }
 
-var repositoryName = lazyregexp.New(`^[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
-
 // CreateRepository makes an empty repository.
 func (f *Forge) CreateRepository(owner, name, defaultBranch string) error {
-	if !repositoryName.MatchString(owner) || !repositoryName.MatchString(name) || strings.HasSuffix(name, ".git") {
-		return fmt.Errorf("demo forge: %q is no repository name: letters, digits, dots, dashes and underscores", owner+"/"+name)
-	}
-	if !gitserver.ValidBranch(defaultBranch) {
-		return fmt.Errorf("demo forge: %q is no branch name", defaultBranch)
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.repositories[key(owner, name)] != nil {
-		return fmt.Errorf("demo forge: %s/%s exists already", owner, name)
-	}
 	git, err := gitserver.Init(filepath.Join(f.dir, owner, name+".git"), defaultBranch)
 	if err != nil {
 		return fmt.Errorf("demo forge: %w", err)

@@ -63,30 +63,18 @@ func Checkout(ctx context.Context, dir, url, token, path string) error {
 		return err
 	}
 	defer children.Close()
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
 	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
-	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch=main"},
-		{"remote", "add", "origin", url},
-		{"config", "http." + url + ".extraheader", header},
-		{"fetch", "--quiet", "--no-tags", "--depth=1", "origin", "+refs/heads/main:refs/remotes/origin/main"},
-		{"checkout", "--quiet", "-B", "main", "refs/remotes/origin/main"},
-	} {
-		stderr := proc.Head{Max: 4 << 10}
-		exit, err := children.Run(ctx, proc.Command{
-			Argv: append([]string{"git"}, args...), Dir: dir, Stderr: &stderr,
-			Env: []string{"PATH=" + path, "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"},
-		})
-		if err != nil {
-			return err
-		}
-		if exit.Code != 0 {
-			return fmt.Errorf("git %s: %s", args[0], strings.TrimSpace(stderr.String()))
-		}
+	stderr := proc.Head{Max: 4 << 10}
+	exit, err := children.Run(ctx, proc.Command{
+		Argv:   []string{"git", "clone", "--quiet", "--no-tags", "--depth=1", "--config", "http." + url + ".extraheader=" + header, url, dir},
+		Dir:    filepath.Dir(dir),
+		Stderr: &stderr,
+		Env:    []string{"PATH=" + path, "HOME=" + filepath.Dir(dir), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"},
+	})
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("git clone: %s", strings.TrimSpace(stderr.String()))
 	}
-	return nil
+	return err
 }
 
 // Environment is what a runner hands to the action.

@@ -58,15 +58,22 @@ func NewTerminal(o Options) run.Printer {
 	return t
 }
 
-func newTerminal(o Options) *terminal {
-	tty := term.IsTerminal(int(o.Out.Fd())) && o.Getenv("TERM") != "dumb"
-	color := tty && o.Getenv("NO_COLOR") == ""
-	switch o.Output.Display.Color {
-	case "always":
-		color = true
-	case "never":
-		color = false
+func isTerminal(f *os.File, getenv func(string) string) bool {
+	return term.IsTerminal(int(f.Fd())) && getenv("TERM") != "dumb"
+}
+
+// Color reports whether output to a file has colours: as the setting says, else where people see
+// them and do not decline.
+func Color(f *os.File, getenv func(string) string, setting string) bool {
+	switch setting {
+	case "always", "never":
+		return setting == "always"
 	}
+	return isTerminal(f, getenv) && getenv("NO_COLOR") == ""
+}
+
+func newTerminal(o Options) *terminal {
+	tty, color := isTerminal(o.Out, o.Getenv), Color(o.Out, o.Getenv, o.Output.Display.Color)
 	t := &terminal{
 		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Output.Display.Emoji, lane: o.Lane,
 		runs: activity{redact: o.Redact, repeats: &logs.Repeats{}},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/org/ralph-action/internal/cli/usergit"
@@ -109,10 +108,8 @@ func (r *waves) fill(ctx context.Context, dir, base string) error {
 // owner is whose the project is, where ralph is root and that is somebody else: with a sandbox
 // the agent is started as they are.
 func (r *waves) owner() (rundir.Owner, bool) {
-	if info, err := os.Stat(r.Project); err == nil && os.Geteuid() == 0 {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-			return rundir.Owner{UID: int(st.Uid), GID: int(st.Gid)}, true
-		}
+	if owner := rundir.OwnerOf(r.Project); owner.UID > 0 {
+		return owner, true
 	}
 	return rundir.Owner{UID: -1, GID: -1}, false
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/org/ralph-action/internal/lib/atomicfile"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // Where things are, below the project.
@@ -33,6 +34,9 @@ type Folder struct {
 	root *os.Root
 	dir  string
 }
+
+// owner is who gets what we make: the project's, who works on without being root.
+func (f *Folder) owner() rundir.Owner { return rundir.OwnerOf(f.dir) }
 
 // OpenFolder opens a project. Its errors, and those of the methods, are made
 // for the user.
@@ -88,27 +92,25 @@ func (f *Folder) merged() Existing {
 		}
 	}
 	masked, _ := mask(settings).(document)
-	if e.Text, err = masked.pretty(); err != nil {
-		e.Problems = append(e.Problems, SettingsPath+": "+err.Error())
-	}
+	e.Text = pretty(masked)
 	return e
 }
 
 func (f *Folder) load(name string) (document, error) {
 	if err := f.free(name); !errors.Is(err, ErrExists) {
-		return document{}, err
+		return nil, err
 	}
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return document{}, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
+		return nil, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
 	switch {
 	case err != nil:
-		return document{}, fmt.Errorf("read %s: %w", name, atomicfile.Reason(err))
+		return nil, fmt.Errorf("read %s: %w", name, atomicfile.Reason(err))
 	case len(data) > maxSettings:
-		return document{}, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
+		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
 	}
 	return parse(name, data)
 }
@@ -184,7 +186,8 @@ func (f *Folder) write(name string, data []byte, overwrite bool) (err error) {
 		switch err := f.root.Mkdir(dir, 0o755); {
 		case err == nil:
 			made = append(made, dir)
-			f.give(f.root, dir)
+			owner := f.owner()
+			_ = f.root.Lchown(dir, owner.UID, owner.GID) // where that is refused, it stays ours
 		case !errors.Is(err, fs.ErrExist):
 			return f.unwritable(dir, err)
 		}
@@ -217,40 +220,15 @@ func (f *Folder) enter(name string) (*os.Root, error) {
 // replace puts a whole file in the place of the old one. A crash leaves a file
 // tmp-…, which ralph's own .gitignore covers.
 func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
-	opts := atomicfile.Options{Mode: 0o644, Sync: true, Finish: f.giveFile}
+	opts := atomicfile.Options{Mode: 0o644, Sync: true, Finish: func(file *os.File) error {
+		owner := f.owner()
+		_ = file.Chown(owner.UID, owner.GID)
+		return nil
+	}}
 	if err := atomicfile.Write(dir, path.Base(name), bytes.NewReader(data), opts); err != nil {
 		return f.unwritable(name, err)
 	}
 	return nil
-}
-
-// give hands what root made to the owner of the project, who works on without
-// being root. Where that is refused, it stays root's.
-func (f *Folder) give(dir *os.Root, name string) {
-	if owner := f.owner(); owner != nil {
-		_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
-	}
-}
-
-// giveFile does so with a file that is open.
-func (f *Folder) giveFile(file *os.File) error {
-	if owner := f.owner(); owner != nil {
-		_ = file.Chown(int(owner.Uid), int(owner.Gid))
-	}
-	return nil
-}
-
-// owner returns nil if we are not root, or nobody knows.
-func (f *Folder) owner() *syscall.Stat_t {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	info, err := f.root.Stat(".")
-	if err != nil {
-		return nil
-	}
-	owner, _ := info.Sys().(*syscall.Stat_t)
-	return owner
 }
 
 // unwritable says what a user can do about it.

@@ -21,12 +21,12 @@ var (
 func mask(v any) any {
 	switch v := v.(type) {
 	case document:
-		masked := document{keys: v.keys, values: map[string]any{}}
-		for key, below := range v.values {
+		masked := document{}
+		for key, below := range v {
 			if secretKey.MatchString(key) && !openKey.MatchString(key) {
-				masked.values[key] = blot(below)
+				masked[key] = blot(below)
 			} else {
-				masked.values[key] = mask(below)
+				masked[key] = mask(below)
 			}
 		}
 		return masked
@@ -52,9 +52,9 @@ func mask(v any) any {
 func blot(v any) any {
 	switch v := v.(type) {
 	case document:
-		masked := document{keys: v.keys, values: map[string]any{}}
-		for key, below := range v.values {
-			masked.values[key] = blot(below)
+		masked := document{}
+		for key, below := range v {
+			masked[key] = blot(below)
 		}
 		return masked
 	case []any:

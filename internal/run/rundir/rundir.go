@@ -25,8 +25,29 @@ const Name = ".ralph"
 // place: a symbolic link, a file, a device.
 var ErrPlanted = errors.New("not created by ralph")
 
+// Handover is where an unfinished hand-over is remembered: where git does
+// not look.
+func Handover(workspace string) string {
+	git := filepath.Join(workspace, ".git")
+	if info, err := os.Lstat(git); err == nil && info.IsDir() {
+		return filepath.Join(git, "ralph-handover")
+	}
+	return filepath.Join(workspace, Name, "handover")
+}
+
 // Owner is who the created files belong to; -1 leaves an id as it is.
 type Owner struct{ UID, GID int }
+
+// OwnerOf is whose a directory is, where we are root and can give away what we create; else
+// everything stays ours.
+func OwnerOf(dir string) Owner {
+	if info, err := os.Stat(dir); err == nil && os.Geteuid() == 0 {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			return Owner{UID: int(st.Uid), GID: int(st.Gid)}
+		}
+	}
+	return Owner{UID: -1, GID: -1}
+}
 
 // Dir is one folder of a workspace. Its methods may be used by many goroutines.
 type Dir struct {
