@@ -18,7 +18,10 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
-const linkFD = 3 // the supervisor's end of the socket
+const (
+	linkFD       = 3    // the supervisor's end of the socket
+	refusalQueue = 1024 // what is refused meanwhile is not told when it is full
+)
 
 // supervise is the hidden command sandbox-init. It serves the parent at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
