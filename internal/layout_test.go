@@ -101,7 +101,7 @@ var packages = map[string]struct {
 	"repo/bundle":      {[]string{"ralph", "repo/printable", "repo/store"}, "commits in a file, for who has those below them"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
-	"agent":            {[]string{"ralph", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
+	"agent":            {[]string{"ralph", "sandbox/hosts", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
 	"agent/catalog":    {nil, "what is known of each CLI, as data that everything may read"},
 	"agent/jsonscan":   {nil, "JSON as it comes; nothing of agents in it"},
 	"agent/driver":     {[]string{"ralph", "sandbox/proc", "agent/catalog", "agent/jsonscan"}, "what a CLI's package implements and shares; it knows none of them"},
