@@ -33,7 +33,8 @@ var packages = map[string]struct {
 	"run/stepdir":           {[]string{"lib/atomicfile", "lib/rmtree", "sandbox/proc"}, "what a step on the runner itself leaves for its post part, and how that is ended"},
 	"run/lastrun":           {[]string{"ralph", "lib/atomicfile", "run/rundir"}, "what is known of the last run in a directory, for the commands that ask"},
 	"tasks/taskdir":         {[]string{"lib/atomicfile"}, "a task folder's signals and message bus; no domain in it"},
-	"sandbox/confine":       {nil, "what a child may touch; no domain in it"},
+	"sandbox/confine":       {[]string{"sandbox/confine/probe"}, "what a child may touch; no domain in it"},
+	"sandbox/confine/probe": {nil, "a child that tries the network; it imports as little as it can"},
 	"sandbox/toolchain":     {nil, "which folders and variables the tools of a machine need; pure but for what exists"},
 	"sandbox/hosts":         {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
 	"sandbox/egress":        {[]string{"sandbox/hosts", "lib/secret"}, "the only way to the network: a proxy, and a key proxy that adds a key; no domain in it"},
@@ -106,7 +107,7 @@ var packages = map[string]struct {
 	"repo/bundle":      {[]string{"ralph", "repo/printable", "repo/store"}, "commits in a file, for who has those below them"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
-	"agent":            {[]string{"ralph", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
+	"agent":            {[]string{"ralph", "sandbox/hosts", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
 	"agent/catalog":    {nil, "what is known of each CLI, as data that everything may read"},
 	"agent/jsonscan":   {nil, "JSON as it comes; nothing of agents in it"},
 	"agent/driver":     {[]string{"ralph", "sandbox/proc", "agent/catalog", "agent/jsonscan"}, "what a CLI's package implements and shares; it knows none of them"},

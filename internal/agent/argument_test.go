@@ -30,7 +30,7 @@ func TestDirectMode(t *testing.T) {
 			"docker|sandbox|run|ralph-_w|--|-p|Do the next story.|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.", ""},
 		{"exact", Options{Argument: true, Exact: true, ExactArgs: []string{"--allowedTools", "Bash"}}, "claude|--allowedTools|Bash|-p|Do the next story.", ""},
 	} {
-		p := &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "text_only")}}
+		p := &printer{Streams: []string{agenttest.Transcript(t, "text_only")}}
 		o := tt.o
 		o.Name, o.Process = "claude", p
 		c, err := New(o)
@@ -54,7 +54,7 @@ func TestDirectMode(t *testing.T) {
 // longer than an argument may be. // 003-03
 func TestArgumentLimits(t *testing.T) {
 	t.Parallel()
-	p := &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "text_only")}}
+	p := &printer{Streams: []string{agenttest.Transcript(t, "text_only")}}
 	c, err := New(Options{Name: "claude", Argument: true, Process: p, Scratch: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

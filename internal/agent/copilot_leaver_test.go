@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 
-	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -12,7 +11,7 @@ import (
 // leaver is a printer whose children leave a file behind where
 // --usage-output-file says, which has to be there already.
 type leaver struct {
-	agenttest.Printer
+	printer
 	left [][]byte
 }
 
@@ -24,5 +23,5 @@ func (p *leaver) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
 	if err := os.WriteFile(path, p.left[len(p.Argv)], 0o600); err != nil {
 		return proc.Exit{}, err
 	}
-	return p.Printer.Run(ctx, c)
+	return p.printer.Run(ctx, c)
 }

@@ -14,7 +14,7 @@ import (
 func TestCopilotRun(t *testing.T) {
 	t.Parallel()
 	o := Options{Name: "copilot", Scratch: t.TempDir(), System: "Be kind."}
-	p := &leaver{Printer: agenttest.Printer{Streams: []string{agenttest.Recording(t, "copilot", "resume.1"), agenttest.Recording(t, "copilot", "resume.2")}}}
+	p := &leaver{printer: printer{Streams: []string{agenttest.Recording(t, "copilot", "resume.1"), agenttest.Recording(t, "copilot", "resume.2")}}}
 	for _, name := range []string{"resume.1", "resume.2"} {
 		b, err := os.ReadFile(agenttest.Testdata("copilot", name+".usage.json"))
 		if err != nil {

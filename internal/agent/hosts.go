@@ -10,6 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
 
 // Hosts are the patterns of hosts that an agent has to reach for its models, its
@@ -90,33 +91,22 @@ func deniedHost(refused []string, o Options) string {
 		return ""
 	}
 	needed := Hosts(o)
+	for i, pattern := range needed {
+		if !strings.Contains(pattern, ":") {
+			needed[i] += ":443"
+		}
+	}
+	list := hosts.Builtin(needed...)
 	i := slices.IndexFunc(refused, func(address string) bool {
-		return slices.ContainsFunc(needed, func(pattern string) bool { return matches(pattern, address) })
+		host, text, _ := net.SplitHostPort(address)
+		port, _ := hosts.Port(text)
+		is, _ := list.Match(host, port)
+		return is
 	})
 	if i < 0 {
 		return ""
 	}
 	return driver.Clip(driver.OneLine(refused[i]), driver.MaxName)
-}
-
-// matches reports whether an address (host:port) is one of a pattern of [Hosts].
-func matches(pattern, address string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		host, port = address, "443"
-	}
-	name, wanted, err := net.SplitHostPort(pattern)
-	if err != nil {
-		name, wanted = pattern, "443"
-	}
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if port != wanted {
-		return false
-	}
-	if suffix, ok := strings.CutPrefix(name, "*."); ok {
-		return strings.HasSuffix(host, "."+suffix)
-	}
-	return host == name
 }
 
 // KeyProxy is how the agent's key can stay with ralph. ok is false if the key has to be

@@ -31,7 +31,7 @@ func TestLoginHint(t *testing.T) {
 		{Options{Name: "claude", Provider: "vertex"}, "is the login right in GOOGLE_APPLICATION_CREDENTIALS, and"},
 	} {
 		o := tt.o
-		o.Process = &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "v329_api_403")}}
+		o.Process = &printer{Streams: []string{agenttest.Transcript(t, "v329_api_403")}}
 		c, err := New(o)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Command lines that go on in a session. Those of claude and codex were tried
@@ -93,7 +96,7 @@ func TestCanResume(t *testing.T) {
 // turnsOf runs an agent once for each stream and returns the turns.
 func turnsOf(t *testing.T, o Options, streams ...string) (turns []ralph.Turn) {
 	t.Helper()
-	o.Process = &agenttest.Printer{Streams: streams}
+	o.Process = &printer{Streams: streams}
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +182,7 @@ func TestClaudeResumedUsage(t *testing.T) {
 // The prompt reaches a session as it reaches a new one.
 func TestResumeRun(t *testing.T) {
 	t.Parallel()
-	p := &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "resume.1")}}
+	p := &printer{Streams: []string{agenttest.Transcript(t, "resume.1")}}
 	c, err := New(Options{Name: "claude", Process: p})
 	if err != nil {
 		t.Fatal(err)
@@ -197,4 +200,23 @@ func TestResumeRun(t *testing.T) {
 	if !slices.Equal(p.Stdin, []string{"first", "go on"}) {
 		t.Errorf("stdin = %q", p.Stdin)
 	}
+}
+
+// printer is a Process whose children print one stream after the other and
+// exit well.
+type printer struct {
+	Streams []string
+	Argv    [][]string
+	Stdin   []string
+}
+
+// Run prints the next stream.
+func (p *printer) Run(_ context.Context, c proc.Command) (proc.Exit, error) {
+	in, err := io.ReadAll(c.Stdin)
+	if err != nil {
+		return proc.Exit{}, err
+	}
+	p.Argv, p.Stdin = append(p.Argv, c.Argv), append(p.Stdin, string(in))
+	_, err = io.WriteString(c.Stdout, p.Streams[(len(p.Argv)-1)%len(p.Streams)])
+	return proc.Exit{Why: proc.Exited}, err
 }

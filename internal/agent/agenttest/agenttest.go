@@ -4,11 +4,9 @@ package agenttest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Testdata is the path of a file that was recorded with an agent, or belongs to its
@@ -43,15 +40,18 @@ type Decoded struct {
 
 // Feed gives a decoder a stream in pieces of size bytes; 0 is all at once.
 func Feed(d driver.Decoder, stream string, size int) {
+	pieces([]byte(stream), size, d.Stdout)
+	d.Close()
+}
+
+// pieces hands a stream on in pieces of size bytes; 0 is all at once.
+func pieces(stream []byte, size int, to func(p []byte)) {
 	if size == 0 {
 		size = max(1, len(stream))
 	}
-	for len(stream) > 0 {
-		n := min(size, len(stream))
-		d.Stdout([]byte(stream[:n]))
-		stream = stream[n:]
+	for piece := range slices.Chunk(stream, size) {
+		to(piece)
 	}
-	d.Close()
 }
 
 // Searchable is what the loop searches: the texts that are no echo, joined per
@@ -73,12 +73,7 @@ func (d Decoded) Searchable() []string {
 
 // Says reports whether the agent's own words hold a text.
 func (d Decoded) Says(what string) bool {
-	for _, text := range d.Searchable() {
-		if strings.Contains(text, what) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.Searchable(), func(text string) bool { return strings.Contains(text, what) })
 }
 
 // Count is how many events of a kind there were.
@@ -285,10 +280,7 @@ func RunFuzz(f *testing.F, names []string, newDecoder func(emit func(ralph.Event
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		var events []ralph.Event
 		d := newDecoder(func(e ralph.Event) { events = append(events, e) })
-		for chunk := range slices.Chunk(stream, int(size)+1) {
-			d.Stdout(chunk)
-		}
-		d.Close()
+		Feed(d, string(stream), int(size)+1)
 		turn := d.Turn()
 		u := turn.Usage
 		if u.Cost.Amount < 0 || u.Tokens.Input < 0 || u.Tokens.Output < 0 || u.Tokens.CacheRead < 0 || turn.ToolErrors > max(turn.Tools, len(events)) {
@@ -327,11 +319,7 @@ func RunBenchmark(b *testing.B, stream []byte, newDecoder func(emit func(ralph.E
 	for b.Loop() {
 		events := 0
 		d := newDecoder(func(ralph.Event) { events++ })
-		for rest := stream; len(rest) > 0; {
-			n := min(len(rest), 64<<10)
-			d.Stdout(rest[:n])
-			rest = rest[n:]
-		}
+		pieces(stream, 64<<10, d.Stdout)
 		d.Close()
 		if events < 100 || d.Failure(0) != nil {
 			b.Fatalf("%d events, failure %v", events, d.Failure(0))
@@ -365,14 +353,7 @@ type WithStderr struct {
 
 // Close feeds stderr before it closes the decoder.
 func (d *WithStderr) Close() {
-	for rest := d.Complaints; len(rest) > 0; {
-		n := len(rest)
-		if d.Size > 0 {
-			n = min(n, d.Size)
-		}
-		d.Stderr([]byte(rest[:n]))
-		rest = rest[n:]
-	}
+	pieces([]byte(d.Complaints), d.Size, d.Stderr)
 	d.Decoder.Close()
 }
 
@@ -386,40 +367,10 @@ func Complaints(t *testing.T, name, which string) string {
 	return string(b)
 }
 
-// KeptTexts are what the stop hook said, of each time.
-func (d Decoded) KeptTexts() (texts []string) {
-	for _, e := range d.Events {
-		if e.Kind == ralph.EventKept {
-			texts = append(texts, e.Text)
-		}
-	}
-	return texts
-}
-
-// Printer is a Process whose children print one stream after the other and
-// exit well.
-type Printer struct {
-	Streams []string
-	Argv    [][]string
-	Stdin   []string
-}
-
-// Run prints the next stream.
-func (p *Printer) Run(_ context.Context, c proc.Command) (proc.Exit, error) {
-	in, err := io.ReadAll(c.Stdin)
-	if err != nil {
-		return proc.Exit{}, err
-	}
-	p.Argv, p.Stdin = append(p.Argv, c.Argv), append(p.Stdin, string(in))
-	_, err = io.WriteString(c.Stdout, p.Streams[(len(p.Argv)-1)%len(p.Streams)])
-	return proc.Exit{Why: proc.Exited}, err
-}
-
 // BigStream is stream-json as claude prints it with lines of about a megabyte:
 // files read and written, with the quotes and line ends of source code.
 func BigStream(size int) []byte {
-	code := strings.Repeat("\tif err := run(ctx, \"name\"); err != nil { // größer\n\t\treturn fmt.Errorf(\"run: %w\", err)\n\t}\n", 1<<20/100)
-	quoted, _ := json.Marshal(code)
+	quoted := SourceCode()
 	var b bytes.Buffer
 	b.WriteString(`{"type":"system","subtype":"init","session_id":"s","model":"m"}` + "\n")
 	for i := 0; b.Len() < size; i++ {

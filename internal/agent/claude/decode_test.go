@@ -307,7 +307,7 @@ func FuzzClaude(f *testing.F) {
 		if alone := decodeStream("\n"+stream, 0, 0); got.Turn.Kept != alone.Turn.Kept || got.Turn.Kept != got.Count(ralph.EventKept) {
 			t.Errorf("Kept = %d, with %d events, want %d", got.Turn.Kept, got.Count(ralph.EventKept), alone.Turn.Kept)
 		}
-		for _, text := range got.KeptTexts() {
+		for _, text := range keptTexts(got) {
 			if len([]rune(text)) > driver.MaxMessage || strings.Contains(text, "\n") {
 				t.Errorf("a stop hook's words of %d bytes, want one line of at most %d characters", len(text), driver.MaxMessage)
 			}

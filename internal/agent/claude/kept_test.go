@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // recordedKept is how often a stop hook kept claude going in the recorded
@@ -43,7 +44,7 @@ func TestClaudeKept(t *testing.T) {
 	} {
 		for _, size := range []int{0, 1} {
 			got := decodeStream(tt.line+"\n"+agenttest.Say("n", "bye")+agenttest.Good, size, 0)
-			texts := got.KeptTexts()
+			texts := keptTexts(got)
 			if strings.Join(texts, "|") != tt.want || got.Turn.Kept != len(texts) {
 				t.Errorf("%s: kept %q, Kept = %d, want %q", tt.name, texts, got.Turn.Kept, tt.want)
 			}
@@ -53,7 +54,7 @@ func TestClaudeKept(t *testing.T) {
 		}
 	}
 	got := decodeStream(`{"type":"user","message":{"content":`+agenttest.Quote("Stop hook feedback: "+strings.Repeat("größer ", 1<<20))+`},"isSynthetic":true}`+"\n", 0, 0)
-	if texts := got.KeptTexts(); len(texts) != 1 || utf8.RuneCountInString(texts[0]) > driver.MaxMessage || !strings.HasPrefix(texts[0], "größer größer") {
+	if texts := keptTexts(got); len(texts) != 1 || utf8.RuneCountInString(texts[0]) > driver.MaxMessage || !strings.HasPrefix(texts[0], "größer größer") {
 		t.Errorf("of 8 MB of feedback %d texts are kept, of %d bytes", len(texts), len(strings.Join(texts, "")))
 	}
 }
@@ -63,7 +64,17 @@ func TestClaudeKept(t *testing.T) {
 func TestClaudeKeptToTheCap(t *testing.T) {
 	t.Parallel()
 	got := decodeStream(agenttest.Transcript(t, "hook_stop_always"), 0, 0)
-	if got.Failure != nil || got.Turn.FinalText != "stop" || got.Turn.Kept != 9 || got.KeptTexts()[8] != "never good enough" {
+	if got.Failure != nil || got.Turn.FinalText != "stop" || got.Turn.Kept != 9 || keptTexts(got)[8] != "never good enough" {
 		t.Errorf("failure %+v, FinalText %q, Kept %d, want none, stop, 9", got.Failure, got.Turn.FinalText, got.Turn.Kept)
 	}
+}
+
+// keptTexts are what the stop hook said, of each time.
+func keptTexts(d agenttest.Decoded) (texts []string) {
+	for _, e := range d.Events {
+		if e.Kind == ralph.EventKept {
+			texts = append(texts, e.Text)
+		}
+	}
+	return texts
 }

@@ -3,6 +3,7 @@ package confine
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -90,6 +91,19 @@ type asks struct {
 	others  bool // calls that act on other processes; else the kernel's own rules decide
 	network bool // sockets and connects
 	sockets bool // connects, of which those of unix sockets are judged
+}
+
+// filters are those that were made, by what they ask: to make one takes a tenth of a
+// millisecond, and each child needs it.
+var filters sync.Map
+
+// filterFor is the filter for this processor.
+func filterFor(ask asks) []unix.SockFilter {
+	p, made := filters.Load(ask)
+	if !made {
+		p, _ = filters.LoadOrStore(ask, filter(architecture(), ask))
+	}
+	return p.([]unix.SockFilter)
 }
 
 // filter is the program every child is behind. With network it leaves TCP, unix

@@ -45,6 +45,10 @@ func HandOver(ctx context.Context, dir, marker string, id Identity) (restore fun
 
 type inode struct{ dev, ino uint64 }
 
+func inodeOf(st syscall.Stat_t) inode {
+	return inode{uint64(st.Dev), st.Ino} //nolint:unconvert // the types differ between systems
+}
+
 type handover struct {
 	dir, marker string
 	id          Identity

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	_ "github.com/org/ralph-action/internal/sandbox/confine/probe" // the child
 )
 
 const (
@@ -29,8 +31,7 @@ func NetworkAvailable() (ok bool, reason string) { return networkAvailable() }
 
 var networkAvailable = sync.OnceValues(tryNetwork)
 
-// tryNetwork tries the network restriction on a child of its own, which is this binary with
-// the arguments "sandbox-init probe PORT".
+// tryNetwork tries the network restriction on a child of its own, see package probe.
 func tryNetwork() (ok bool, reason string) {
 	if architecture() == 0 {
 		return false, "there is no filter for this processor"
@@ -127,24 +128,4 @@ func probe() error {
 		return err
 	}
 	return nil
-}
-
-// Probe is what the child of NetworkAvailable does: it connects to the port on
-// loopback and says a byte. The result is its exit code.
-func Probe(port string) int {
-	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil {
-		return 2
-	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return 1
-	}
-	if err := unix.Connect(fd, &unix.SockaddrInet4{Port: int(n), Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return 1
-	}
-	if _, err := unix.Write(fd, []byte{1}); err != nil {
-		return 1
-	}
-	return 0
 }

@@ -6,10 +6,6 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-func init() {
-	programs["sandbox-init"] = func(args []string) int { return confine.Probe(args[1]) }
-}
-
 func TestNetworkAvailable(t *testing.T) {
 	t.Parallel()
 	ok, reason := confine.NetworkAvailable()

@@ -165,7 +165,7 @@ func askOthers(strict bool, abi int, d *allowed) (*Notifier, error) {
 		return nil, fmt.Errorf("isolation is strict, but signals to other processes cannot be refused: Landlock ABI %d does not, and %s", abi, err)
 	}
 	if err != nil && architecture() != 0 {
-		_, err = installFilter(filter(architecture(), asks{}), 0)
+		_, err = installFilter(filterFor(asks{}), 0)
 	}
 	if err != nil && strict {
 		return nil, fmt.Errorf("isolation is strict, but there is no filter of system calls: %s", explainFilter(err))
@@ -178,7 +178,7 @@ func ask(what asks, d *allowed) (*Notifier, error) {
 	if architecture() == 0 {
 		return nil, unix.ENOSYS
 	}
-	listener, err := installFilter(filter(architecture(), what), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	listener, err := installFilter(filterFor(what), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
 	if err != nil {
 		return nil, explainFilter(err)
 	}

@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -10,34 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// Seal is the first act of main in a process that holds secrets. It returns a
-// copy of environ and then leaves nothing for another process of the same user
-// to read: the block behind /proc/PID/environ is overwritten with zeroes
-// (os.Unsetenv alone never touches it), the process environment is emptied but
-// for what the standard library needs to reach the network, and the process is
-// made non-dumpable, which refuses environ, mem and ptrace alike. The order
-// matters: a non-dumpable process may not look up its own block.
-//
-// An exec brings the block and the dumpable flag back: a process that executes
-// itself anew seals anew. The copy is returned even with an error, which means
-// that some of this could not be done.
-func Seal(environ []string) ([]string, error) {
-	kept := make([]string, len(environ))
-	for i, kv := range environ {
-		kept[i] = strings.Clone(kv)
-	}
-	errWipe := wipeBlock()
-	os.Clearenv()
-	for _, kv := range kept {
-		if name, value, ok := strings.Cut(kv, "="); ok && isNetwork(name) {
-			if err := os.Setenv(name, value); err != nil {
-				errWipe = errors.Join(errWipe, err)
-			}
-		}
-	}
-	return kept, errors.Join(errWipe, Undumpable())
-}
 
 // Undumpable refuses other processes of the same user this one's environment,
 // memory and descriptors. It lasts until the next exec.

@@ -7,8 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // A speaker is a child whose standard output is believed, an agent's. Only a
@@ -23,16 +22,12 @@ type speaker struct {
 // Speaks makes the child a speaker; stdout is its descriptor. It is called before
 // Serve.
 func (g *Notifier) Speaks(stdout int, judge bool) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(stdout, &st); err != nil {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(stdout, &st); err != nil {
 		return os.NewSyscallError("fstat", err)
 	}
-	g.speaker = &speaker{stdout: inodeNumber(&st), judge: judge}
+	g.speaker = &speaker{stdout: inodeOf(st), judge: judge}
 	return nil
-}
-
-func inodeNumber(st *unix.Stat_t) inode {
-	return inode{uint64(st.Dev), st.Ino} //nolint:unconvert // the types differ between systems
 }
 
 // speaks reports whether the process has the speaker's standard output, or hides
@@ -41,11 +36,11 @@ func (g *Notifier) speaks(process int) bool {
 	if g.speaker == nil {
 		return false
 	}
-	var st unix.Stat_t
-	if err := unix.Stat(fmt.Sprintf("/proc/%d/fd/1", process), &st); err != nil {
-		return errors.Is(err, unix.EACCES)
+	var st syscall.Stat_t
+	if err := syscall.Stat(fmt.Sprintf("/proc/%d/fd/1", process), &st); err != nil {
+		return errors.Is(err, syscall.EACCES)
 	}
-	return inodeNumber(&st) == g.speaker.stdout
+	return inodeOf(st) == g.speaker.stdout
 }
 
 // apart is why a server on loopback is out of the caller's reach although it was

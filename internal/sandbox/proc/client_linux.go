@@ -29,7 +29,7 @@ type client struct {
 	complain     namespace.Complaint
 	maxProcs     uint64
 	reaper       bool
-	refused      *refusals // nil: nobody wants to know
+	refused      func(address, reason string) // nil: nobody wants to know
 	unrestricted atomic.Pointer[string]
 }
 
@@ -64,7 +64,7 @@ func newClient(o Options) (*client, error) {
 		exited:   make(chan struct{}),
 		maxProcs: o.MaxProcs,
 		reaper:   o.Reaper && o.Namespaces == nil,
-		refused:  newRefusals(o.Refused),
+		refused:  o.Refused,
 	}
 	if c.reaper {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -158,7 +158,6 @@ func startUnprivileged(cmd *exec.Cmd) error {
 }
 
 func (c *client) read() {
-	defer c.refused.close()
 	for {
 		f, err := receive(c.conn)
 		if err != nil {
@@ -173,8 +172,9 @@ func (c *client) read() {
 			c.unrestricted.Store(&reason)
 		case frameRefused:
 			var r refused
-			err = wire.Decode(f.body, &r)
-			c.refused.add(r.Address, r.Reason)
+			if err = wire.Decode(f.body, &r); err == nil && c.refused != nil {
+				c.refused(r.Address, r.Reason)
+			}
 		case frameLimit:
 			e.kind = limited
 			err = wire.Decode(f.body, &e.why)
@@ -188,7 +188,6 @@ func (c *client) read() {
 			var how end
 			err = wire.Decode(f.body, &how)
 			e = event{kind: over, status: how.Status, usage: how.Usage}
-			c.refused.flush()
 		}
 		if err != nil {
 			e = event{kind: lost, err: fmt.Errorf("%w: it says %q", ErrLost, f.body)}

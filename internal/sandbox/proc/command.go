@@ -21,7 +21,7 @@ type Options struct {
 
 	// Refused is told of every connection the policy refused, each address and
 	// reason once for a child and 256 of them at most; from one goroutine at a
-	// time, and before Run returns unless it takes longer than a second.
+	// time, and before Run returns. It must not wait for anything.
 	Refused func(address, reason string)
 
 	// Linux only. A tree that passes the first two is ended, at once or within a

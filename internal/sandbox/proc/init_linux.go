@@ -18,17 +18,15 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
-const linkFD = 3 // the supervisor's end of the socket
+const (
+	linkFD       = 3    // the supervisor's end of the socket
+	refusalQueue = 1024 // what is refused meanwhile is not told when it is full
+)
 
 // supervise is the hidden command sandbox-init. It serves the parent at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
 // process's exit code.
-//
-// With the arguments "probe PORT" it is the child of confine.NetworkAvailable.
 func supervise(stderr io.Writer) int {
-	if len(os.Args) == 4 && os.Args[2] == "probe" {
-		return confine.Probe(os.Args[3])
-	}
 	// There is nothing to do at the same time: threads that wake each other
 	// would only cost.
 	runtime.GOMAXPROCS(1)

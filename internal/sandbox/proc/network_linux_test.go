@@ -404,15 +404,3 @@ func TestForkLoopInTheSandbox(t *testing.T) {
 		}
 	}
 }
-
-// TestRefusedThatBlocks: a host process that does not listen holds up nobody.
-func TestRefusedThatBlocks(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
-	begin := time.Now()
-	sandboxed(t, confine.Network{}, func(string, string) { <-release }, "network-connects", "192.0.2.1:443")
-	if took := time.Since(begin); took > 20*time.Second {
-		t.Errorf("Run() took %v, want it to go on after a second", took)
-	}
-}
