@@ -89,9 +89,5 @@ func (a *app) beginTyped(in hook.Input, ultrawork bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
-	return a.beginLoop(hereOptions{
-		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
-		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork, SessionID: in.SessionID,
-	})
+	return a.beginLoop(session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations), in.SessionID)
 }

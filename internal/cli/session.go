@@ -82,9 +82,9 @@ func (a *app) sessionHere(d localRun) error {
 	if len(problems) > 0 {
 		return refused(problems)
 	}
-	s := session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
-	return a.beginHere(hereOptions{
-		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
-		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork,
-	})
+	text, err := a.beginLoop(session.New(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations), "")
+	if err == nil {
+		fmt.Fprintln(a.stdout, text)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -31,46 +32,19 @@ const (
 	maxStates = 1000
 )
 
-// hereOptions is a loop that begins within the agent session that runs us.
-type hereOptions struct {
-	Task, Token     string
-	MaxIterations   int
-	MinToolCalls    int
-	OnPromiseNoWork string
-	Ultrawork       string
-	SessionID       string // empty: the one that the CLI says to its commands, if it does
-	Project         string // empty: where we are
-}
-
-// beginHere begins a loop and prints what the agent has to know.
-func (a *app) beginHere(o hereOptions) error {
-	text, err := a.beginLoop(o)
-	if err == nil {
-		fmt.Fprintln(a.stdout, text)
-	}
-	return err
-}
-
-// beginLoop writes the state of the loop into the project, where the stop hook
+// beginLoop writes the state of a loop into the project, where the stop hook
 // finds it, and returns what the agent has to know. Several sessions of a project
-// have a loop each.
+// have a loop each. Without an id, the session is the one that the CLI says to its commands.
 //
 // claude sets CLAUDE_CODE_SESSION_ID for its commands since 2.1.197 at the
 // latest. Where nobody says the id, the text has a word in it that nobody could
 // foresee, and the session whose transcript holds that word is the one.
-func (a *app) beginLoop(o hereOptions) (string, error) {
-	starts := a.startFolders("")
-	if o.Project != "" {
-		starts = []string{o.Project}
-	}
-	p := findProject(starts)
+func (a *app) beginLoop(s hook.Session, id string) (string, error) {
+	p := findProject(a.startFolders(""))
 	if p.dir == "" {
-		return "", fmt.Errorf("the project %s is not a directory", o.Project)
+		return "", errors.New("the project is not a directory")
 	}
-	id := o.SessionID
-	if id == "" {
-		id = a.getenv("CLAUDE_CODE_SESSION_ID")
-	}
+	id = cmp.Or(id, a.getenv("CLAUDE_CODE_SESSION_ID"))
 	name, nonce := id, ""
 	if id == "" {
 		nonce = rand.Text()
@@ -85,11 +59,7 @@ func (a *app) beginLoop(o hereOptions) (string, error) {
 	defer func() { _ = dir.Close() }()
 	prune(filepath.Join(p.dir, rundir.Name, sessionsFolder))
 
-	s := hook.NewSession(o.Task, o.Token, o.MaxIterations, time.Now())
-	s.Said, s.MinToolCalls, s.Ultrawork = s.Began, o.MinToolCalls, o.Ultrawork
-	if o.OnPromiseNoWork != "" {
-		s.OnPromiseNoWork = o.OnPromiseNoWork
-	}
+	s.Said = s.Began
 	s.Tree, _ = a.treeMark(context.Background(), p) // without it, tool calls alone are evidence
 	data, err := s.Encode()
 	if err != nil {
