@@ -134,36 +134,21 @@ func settingsSchema() string {
 	})
 }
 
-// settingsProperty is the schema of one key of a settings file; null is not given.
+// settingsProperty is the schema of one key of a settings file: the one of
+// .github/ralph.yml, but for defaults, and for lists, which are lists of text here.
 func settingsProperty(in config.Input) object {
-	p := object{"type": []string{"string", "null"}}
+	p := property(in)
+	delete(p, "default")
+	delete(p, "not")
 	switch in.Kind {
-	case config.Bool:
-		p["type"] = []string{"boolean", "null"}
-	case config.Count:
-		p = object{"type": []string{"integer", "null"}, "minimum": in.Min, "maximum": in.Max}
-	case config.Dollars:
-		p = object{"type": []string{"number", "null"}, "exclusiveMinimum": 0, "maximum": in.Max / 1_000_000}
-	case config.Duration:
-		p = object{"$ref": "#/$defs/duration"}
-	case config.Size:
-		p = object{"$ref": "#/$defs/size"}
-	case config.Choice:
-		p = object{"enum": choices(in)}
 	case config.GuardrailList:
-		p = object{"type": []string{"array", "null"}, "maxItems": in.Max, "items": object{"$ref": "#/$defs/guardrail"}}
+		p["type"], p["items"] = []string{"array", "null"}, object{"$ref": "#/$defs/guardrail"}
 	case config.Words, config.Lines, config.Names:
 		if strings.HasSuffix(in.Name, "-command") { // commands are strings there
-			break
+			return object{"type": []string{"string", "null"}}
 		}
-		p = object{"type": []string{"array", "null"}, "items": object{"type": "string"}}
-		if in.Max > 0 {
-			p["maxItems"] = in.Max
-		}
-	case config.Text, config.Line, config.Identity:
-		if in.Max > 0 {
-			p["maxLength"] = in.Max
-		}
+		delete(p, "$ref")
+		p["type"], p["items"] = []string{"array", "null"}, object{"type": "string"}
 	}
 	return p
 }

@@ -58,10 +58,12 @@ type Wait struct {
 }
 
 // Encode is the plan as a file.
-func (p *Plan) Encode() []byte {
-	data, err := json.MarshalIndent(p, "", " ")
+func (p *Plan) Encode() []byte { return encoded(p) }
+
+func encoded(v any) []byte {
+	data, err := json.MarshalIndent(v, "", " ")
 	if err != nil {
-		panic(err) // it has nothing that JSON lacks
+		panic(err) // a plan and a result have nothing that JSON lacks
 	}
 	return append(data, '\n')
 }

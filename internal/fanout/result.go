@@ -1,7 +1,6 @@
 package fanout
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -57,10 +56,4 @@ type Cost struct {
 }
 
 // Encode is the result as a file.
-func (r *Result) Encode() []byte {
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		panic(err) // it has nothing that JSON lacks
-	}
-	return append(data, '\n')
-}
+func (r *Result) Encode() []byte { return encoded(r) }

@@ -46,7 +46,7 @@ func (r *run) accept(ctx, shielded, bounded context.Context, it *Iteration, end 
 	case r.stopped():
 		return &ending{Interrupted, stopReason}
 	case bounded.Err() != nil:
-		return &ending{Deadline, "the time of the run (max-duration) is used up, and the checks of the forge were not looked at"}
+		return &ending{Deadline, timeUsedUp + ", and the checks of the forge were not looked at"}
 	}
 	verdicts, refusal := r.Accept(bounded, *it)
 	it.Verdicts = append(it.Verdicts, verdicts...)

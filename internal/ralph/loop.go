@@ -249,7 +249,7 @@ func (r *run) over(ctx, bounded context.Context) (ending, bool) {
 	case r.stopped():
 		return ending{Interrupted, stopReason}, true
 	case bounded.Err() != nil || (!b.Until.IsZero() && !time.Now().Before(b.Until)):
-		return ending{Deadline, "the time of the run (max-duration) is used up"}, true
+		return ending{Deadline, timeUsedUp}, true
 	}
 	if spent := b.spent(r.usage); spent != "" {
 		return ending{OverBudget, spent}, true
@@ -257,7 +257,10 @@ func (r *run) over(ctx, bounded context.Context) (ending, bool) {
 	return ending{}, false
 }
 
-const stopReason = "the run was asked to stop"
+const (
+	stopReason = "the run was asked to stop"
+	timeUsedUp = "the time of the run (max-duration) is used up"
+)
 
 // stopped says that Stop is closed.
 func (l *Loop) stopped() bool {
@@ -331,7 +334,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	case ctx.Err() != nil:
 		end = &ending{Interrupted, "the run was cancelled"}
 	case bounded.Err() != nil:
-		end = &ending{Deadline, "the time of the run (max-duration) is used up"}
+		end = &ending{Deadline, timeUsedUp}
 	case r.stuckFor(it):
 		end = &ending{Stalled, stuckReason(it.Step.Story)}
 	case r.stall.seen(r.Policy.StallLimit, before, it):
@@ -344,7 +347,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	if r.withheld != "" && end != nil && end.outcome == Completed { // it is the guardrails' doing
 		it.Rejection, end = RejectedGuardrails, nil
 		if bounded.Err() != nil {
-			end = &ending{Deadline, "the time of the run (max-duration) is used up"}
+			end = &ending{Deadline, timeUsedUp}
 		}
 	}
 	r.describe(bounded, &it, end)

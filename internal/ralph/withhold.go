@@ -22,7 +22,7 @@ func (r *run) withhold(it *Iteration, findings []Finding) {
 	if text == "" {
 		return
 	}
-	list := blockingLines(findings)
+	list := "- " + strings.Join(blocking(findings, maxBlockingLines), "\n- ") + "\n"
 	v := Verdict{
 		Command: WithheldCheck, ExitCode: -1, Action: Append, Digest: text, Output: list,
 		Reason: "nothing is published while this stands",
@@ -45,7 +45,7 @@ func (r *run) tellLeftOut(iteration int, findings []Finding) {
 	}
 }
 
-// unreported is what was left out that the agent has to be told: all of it in a new
+// untold is what was left out that the agent has to be told: all of it in a new
 // session, which knows of nothing, and in one that goes on what is new.
 func (r *run) untold() []Finding {
 	if r.session == "" || r.toldSession == nil {
@@ -62,40 +62,21 @@ func (r *run) untold() []Finding {
 }
 
 // Blocking says in one line which of the findings block publishing; empty: none.
-func Blocking(findings []Finding) string {
-	var parts []string
-	n := 0
-	for _, f := range findings {
-		if f.Severity != Block {
-			continue
-		}
-		if n++; n <= 3 {
-			parts = append(parts, f.String())
-		}
-	}
-	if n > 3 {
-		parts = append(parts, fmt.Sprintf("and %d more", n-3))
-	}
-	return strings.Join(parts, "; ")
-}
+func Blocking(findings []Finding) string { return strings.Join(blocking(findings, 3), "; ") }
 
 const maxBlockingLines = 30
 
-func blockingLines(findings []Finding) string {
-	var b strings.Builder
-	n := 0
-	for _, f := range findings {
-		if f.Severity != Block {
-			continue
-		}
-		if n++; n <= maxBlockingLines {
-			fmt.Fprintf(&b, "- %s\n", f)
-		}
+// blocking are the findings that block publishing, a line each, and how many more.
+func blocking(findings []Finding, most int) []string {
+	var lines []string
+	all := OfSeverity(findings, Block)
+	for _, f := range all[:min(len(all), most)] {
+		lines = append(lines, f.String())
 	}
-	if n > maxBlockingLines {
-		fmt.Fprintf(&b, "- and %d more\n", n-maxBlockingLines)
+	if n := len(all) - len(lines); n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
 	}
-	return b.String()
+	return lines
 }
 
 // String is the finding in one line: where, and what.

@@ -247,14 +247,9 @@ func (m record) storyTable() doc.Section {
 	if len(t.Stories) == 0 {
 		return s
 	}
-	shown := t.Stories
-	rows := m.storyRows(shown)
-	if len(rows) < len(shown) {
-		shown = byNeed(shown)
-		rows = m.storyRows(shown)
-	}
+	shown, rows := doc.Fitting(t.Stories, byNeed, m.storyRow, m.bounds.stories, m.storyBytes)
 	var ids []string
-	for _, one := range shown[:len(rows)] {
+	for _, one := range shown {
 		ids = append(ids, doc.OneLine(one.ID, words.StoryRunes))
 	}
 	g := doc.Grid{Rows: rows, Columns: []doc.Column{{Title: "Story", Class: "id", Room: doc.Longest(ids)}, {Title: "Title", Class: "t"}, {Title: "State"}}}
@@ -266,10 +261,10 @@ func (m record) storyTable() doc.Section {
 		g.Columns = append(g.Columns, doc.Column{Title: "The last review", Class: "f"})
 	}
 	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.GridBlock, Grid: g})
-	if n := len(shown) - len(rows); n > 0 {
+	if n := len(t.Stories) - len(shown); n > 0 {
 		s.Blocks = append(s.Blocks, doc.Soft("…and "+words.Stories(n)+" more; report.json has them all."))
 	}
-	s.Blocks = append(s.Blocks, m.feedbacks(shown[:len(rows)])...)
+	s.Blocks = append(s.Blocks, m.feedbacks(shown)...)
 	return s
 }
 
@@ -285,20 +280,6 @@ func (m record) listFacts() doc.Text {
 	return doc.Joined(facts, ", ")
 }
 
-// storyRows makes rows as long as there is room.
-func (m record) storyRows(list []ralph.Story) [][]doc.Text {
-	var rows [][]doc.Text
-	size := 0
-	for i, s := range list {
-		row := m.storyRow(s)
-		if size += len(doc.MarkdownRow(row)); i == m.bounds.stories || size > m.storyBytes {
-			break
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
 func (m record) storyRow(s ralph.Story) []doc.Text {
 	icon, stands := storyState(s)
 	state := doc.Line(doc.Tight(icon + " " + stands))
@@ -307,21 +288,13 @@ func (m record) storyRow(s ralph.Story) []doc.Text {
 	}
 	row := []doc.Text{doc.Line(doc.Foreign(s.ID, words.StoryRunes)), doc.Line(doc.Foreign(s.Title, 100)), state}
 	if m.Tasks.SkipReview {
-		return append(row, doc.Line(times(s.Iterations)))
+		return append(row, doc.Line(doc.Count(s.Iterations)))
 	}
 	said := doc.Line(doc.Foreign(feedback(s), feedbackRunes))
 	if doc.OneLine(feedback(s), feedbackRunes) == "" {
 		said = doc.Line(doc.Nothing)
 	}
-	return append(row, doc.Line(times(s.Reviews)), doc.Line(times(s.Iterations)), said)
-}
-
-// times is a count that does not shout when there is none.
-func times(n int) string {
-	if n <= 0 {
-		return doc.Nothing
-	}
-	return fmt.Sprint(n)
+	return append(row, doc.Line(doc.Count(s.Reviews)), doc.Line(doc.Count(s.Iterations)), said)
 }
 
 // feedbacks folds the reviews that a cell has no room for.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -291,6 +292,35 @@ func (t Text) Plain() string {
 		foreign: OneLine, mono: func(s string, limit int) string { return "'" + OneLine(s, limit) + "'" }, tight: same,
 		link: func(label, _ string) string { return label }, newline: ", ", bare: true,
 	}.text(t)
+}
+
+// Fitting are the rows of a table, at most so many of so many bytes, and what they
+// are of. sorted puts to the front what is to be shown where there is no room for all.
+func Fitting[T any](list []T, sorted func([]T) []T, row func(T) []Text, most, bytes int) (shown []T, rows [][]Text) {
+	if rows = fitting(list, row, most, bytes); len(rows) < len(list) {
+		list = sorted(list)
+		rows = fitting(list, row, most, bytes)
+	}
+	return list[:len(rows)], rows
+}
+
+func fitting[T any](list []T, row func(T) []Text, most, bytes int) (rows [][]Text) {
+	for i, one := range list {
+		cells := row(one)
+		if bytes -= len(MarkdownRow(cells)); i == most || bytes < 0 {
+			break
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// Count is a count that does not shout when there is none.
+func Count(n int) string {
+	if n <= 0 {
+		return Nothing
+	}
+	return strconv.Itoa(n)
 }
 
 // Longest is the runes of the longest of some texts.

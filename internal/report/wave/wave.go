@@ -4,7 +4,6 @@ package wave
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -116,43 +115,33 @@ func table(s doc.Section, list []ralph.WaveStory, l Limits, link func(string) st
 	if len(list) == 0 {
 		return s
 	}
-	rows := tableRows(list, l, link)
-	if len(rows) < len(list) {
-		list = slices.SortedStableFunc(slices.Values(list), func(a, b ralph.WaveStory) int { return rank(a) - rank(b) })
-		rows = tableRows(list, l, link)
-	}
+	row := func(s ralph.WaveStory) []doc.Text { return tableRow(s, link) }
+	shown, rows := doc.Fitting(list, returnedFirst, row, l.Rows, l.Bytes)
 	var ids []string
-	for _, one := range list[:len(rows)] {
+	for _, one := range shown {
 		ids = append(ids, doc.OneLine(one.ID, words.StoryRunes))
 	}
 	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.GridBlock, Grid: doc.Grid{Rows: rows, Columns: []doc.Column{
 		{Title: "Story", Class: "id", Room: doc.Longest(ids)}, {Title: "Title", Class: "t"}, {Title: "Wave", Right: true}, {Title: "Lane"},
 		{Title: "Reviews", Right: true}, {Title: "Time", Right: true}, {Title: "Cost", Right: true}, {Title: "Result"},
 	}}})
-	if n := len(list) - len(rows); n > 0 {
+	if n := len(list) - len(shown); n > 0 {
 		s.Blocks = append(s.Blocks, doc.Soft("…and "+words.Stories(n)+" more; report.json has them all."))
 	}
 	return s
 }
 
-func rank(s ralph.WaveStory) int {
-	if in(s) {
-		return 1
-	}
-	return 0
-}
-
-func tableRows(list []ralph.WaveStory, l Limits, link func(string) string) [][]doc.Text {
-	var rows [][]doc.Text
-	size := 0
-	for i, s := range list {
-		row := tableRow(s, link)
-		if size += len(doc.MarkdownRow(row)); i == l.Rows || size > l.Bytes {
-			break
+// returnedFirst sorts those that are not in to the front.
+func returnedFirst(list []ralph.WaveStory) []ralph.WaveStory {
+	var isIn, isNot []ralph.WaveStory
+	for _, s := range list {
+		if in(s) {
+			isIn = append(isIn, s)
+		} else {
+			isNot = append(isNot, s)
 		}
-		rows = append(rows, row)
 	}
-	return rows
+	return append(isNot, isIn...)
 }
 
 func tableRow(s ralph.WaveStory, link func(string) string) []doc.Text {
@@ -169,16 +158,9 @@ func tableRow(s ralph.WaveStory, link func(string) string) []doc.Text {
 		cost = s.Cost.String()
 	}
 	return []doc.Text{
-		doc.Line(doc.Foreign(s.ID, words.StoryRunes)), doc.Line(doc.Foreign(s.Title, 100)), doc.Line(count(s.Wave)), doc.Line(doc.Foreign(s.Lane, 12)),
-		doc.Line(count(s.Reviews)), doc.Line(doc.Tight(took)), doc.Line(doc.Tight(cost)), result,
+		doc.Line(doc.Foreign(s.ID, words.StoryRunes)), doc.Line(doc.Foreign(s.Title, 100)), doc.Line(doc.Count(s.Wave)), doc.Line(doc.Foreign(s.Lane, 12)),
+		doc.Line(doc.Count(s.Reviews)), doc.Line(doc.Tight(took)), doc.Line(doc.Tight(cost)), result,
 	}
-}
-
-func count(n int) string {
-	if n <= 0 {
-		return doc.Nothing
-	}
-	return fmt.Sprint(n)
 }
 
 // returned is what is not in, and why.
