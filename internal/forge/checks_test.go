@@ -84,7 +84,7 @@ func TestChecksThatDoNotCount(t *testing.T) {
 	cancelled := in(f.run(t, 14, "test", "cancelled"), 76, 6)
 	f.checkRuns = []map[string]any{f.run(t, 11, "test", "failure"), again, ours, cancelled}
 	f.statuses = []map[string]any{f.status(t, "lint", "success"), f.status(t, "lint", "failure")}
-	f.workflows = []map[string]any{f.workflow(t, 77, 7, "CI", "failure"), f.workflow(t, 76, 6, "CI", "cancelled"), f.workflow(t, ownRun, 9, "Ralph", "in_progress")}
+	f.workflows = []map[string]any{f.workflow(t, 77, 7, "CI", "success"), f.workflow(t, 76, 6, "CI", "cancelled"), f.workflow(t, ownRun, 9, "Ralph", "in_progress")}
 
 	got, err := client.Checks(t.Context(), headSHA, forge.CheckOptions{RunID: ownRun})
 	if err != nil || got.State != ralph.ChecksPassed || got.Passed != 2 {

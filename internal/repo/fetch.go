@@ -159,13 +159,18 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Rang
 	if r.tree.BranchFile() != tip || r.tree.Partial() {
 		return came, false
 	}
-	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tip}, r.base); err != nil || !r.store.Has(tip) {
+	// Of what lies between the two, the commits will do: a branch of many runs has many
+	// versions of its files.
+	if err := r.branch.Import(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0"); err != nil || !r.store.Has(tip) {
 		return came, false
 	}
 	came, err := r.fresh(tip)
 	base, wrong := r.store.Commit(r.base)
 	c, broken := r.store.Commit(tip)
-	return came, errors.Join(err, wrong, broken) == nil && slices.Equal(came.Edges, []plumbing.Hash{r.base}) && r.filled(base, c)
+	if errors.Join(err, wrong, broken) != nil || !slices.Equal(came.Edges, []plumbing.Hash{r.base}) || r.branch.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash) != nil {
+		return came, false
+	}
+	return came, r.filled(base, c)
 }
 
 // fresh returns the commits of the store from tip down to what is checked out, and
