@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,13 +186,5 @@ func (p tasksPlace) legal(folder *tasks.Folder, rules tasks.Rules) (*tasks.List,
 	if err != nil {
 		return nil, err
 	}
-	list, problems := tasks.Snapshot{Rules: rules}.Verify(data)
-	var all []error
-	for _, one := range problems {
-		all = append(all, errors.New(one.String()))
-	}
-	if len(all) > 0 {
-		return nil, fmt.Errorf("%s is not a valid task list:\n%w", p.shown(folder.Path(tasks.TasksName)), errors.Join(all...))
-	}
-	return list, nil
+	return rules.Legal(p.shown(folder.Path(tasks.TasksName)), data)
 }

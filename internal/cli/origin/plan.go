@@ -61,11 +61,7 @@ func (v *View) Plan(o fanout.Options) (in fanout.Input, spent Spent, notes []str
 		return in, spent, nil, err
 	}
 	for _, at := range in.Branches {
-		note, err := v.behind(in.Base, at)
-		if err != nil {
-			return in, spent, nil, err
-		}
-		if note != "" {
+		if note := v.behind(in.Base, at); note != "" {
 			notes = append(notes, note)
 		}
 		one, err := v.spent(in.Base, at)
@@ -87,13 +83,9 @@ func (v *View) at(branch, commit string, r tasks.Rules) (fanout.At, error) {
 	if err != nil {
 		return fanout.At{}, fmt.Errorf("%s has no %s: commit it", where, v.list)
 	}
-	list, problems := tasks.Snapshot{Rules: r}.Verify([]byte(text))
-	var all []error
-	for _, one := range problems {
-		all = append(all, errors.New(one.String()))
-	}
-	if len(all) > 0 {
-		return fanout.At{}, fmt.Errorf("%s of %s is not a valid task list:\n%w", v.list, where, errors.Join(all...))
+	list, err := r.Legal(v.list+" of "+where, []byte(text))
+	if err != nil {
+		return fanout.At{}, err
 	}
 	return fanout.At{Branch: branch, Commit: commit, List: list}, nil
 }
@@ -163,18 +155,18 @@ func (v *View) underWay(in fanout.Input, refs map[string]string) (map[string]str
 }
 
 // behind says what stories of the base were edited since a branch left it; empty: none.
-func (v *View) behind(base, at fanout.At) (string, error) {
+func (v *View) behind(base, at fanout.At) string {
 	fork, err := v.git.Run("merge-base", base.Commit, at.Commit)
 	if err != nil {
-		return "", nil // they have nothing in common
+		return "" // they have nothing in common
 	}
 	text, err := v.file(strings.TrimSpace(fork))
 	if err != nil {
-		return "", nil // there was no list then
+		return "" // there was no list then
 	}
 	old, err := tasks.Read([]byte(text))
 	if err != nil {
-		return "", nil // nor is that one
+		return "" // nor is that one
 	}
 	said := func(l *tasks.List) map[string]string {
 		all := map[string]string{}
@@ -191,9 +183,9 @@ func (v *View) behind(base, at fanout.At) (string, error) {
 		}
 	}
 	if len(edited) == 0 {
-		return "", nil
+		return ""
 	}
-	return fmt.Sprintf("the base edited %s since %s left it, and the branch's text counts: merge the base into the branch", ralph.Listed(edited), at.Branch), nil
+	return fmt.Sprintf("the base edited %s since %s left it, and the branch's text counts: merge the base into the branch", ralph.Listed(edited), at.Branch)
 }
 
 // spent is what the commits of a branch cost by their trailers.

@@ -110,13 +110,9 @@ func (r *waves) legal() error {
 	if err != nil {
 		return fmt.Errorf("%s/%s is missing: ralph tasks init makes one", r.RalphDir, tasks.TasksName)
 	}
-	list, problems := tasks.Snapshot{Rules: r.Rules}.Verify([]byte(text))
-	var wrong []error
-	for _, p := range problems {
-		wrong = append(wrong, errors.New(p.String()))
-	}
-	if len(wrong) > 0 {
-		return fmt.Errorf("%s/%s is not a valid task list:\n%w", r.RalphDir, tasks.TasksName, errors.Join(wrong...))
+	list, err := r.Rules.Legal(r.RalphDir+"/"+tasks.TasksName, []byte(text))
+	if err != nil {
+		return err
 	}
 	return list.CheckOnly(r.Rules)
 }

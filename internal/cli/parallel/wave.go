@@ -225,7 +225,7 @@ func (r *waves) outdated(w *wave) (string, error) {
 	}
 	for _, l := range w.open() {
 		for _, id := range l.left() {
-			if a, b := story(then, id), story(now, id); a == nil || b == nil || !sameTask(a, b) {
+			if a, b := then.Story(id), now.Story(id); a == nil || b == nil || !a.Asks(b) {
 				return fmt.Sprintf("story %s was changed in the list since", id), nil
 			}
 		}
@@ -304,18 +304,6 @@ func (r *waves) file(commit string) (string, error) {
 func (r *waves) branch() (string, error) {
 	name, err := r.git.Run("symbolic-ref", "--quiet", "--short", "HEAD")
 	return strings.TrimSpace(name), err
-}
-
-func story(l *tasks.List, id string) *tasks.Story {
-	if i := slices.IndexFunc(l.Stories, func(s tasks.Story) bool { return s.ID == id }); i >= 0 {
-		return &l.Stories[i]
-	}
-	return nil
-}
-
-// sameTask reports whether two versions of a story ask for the same.
-func sameTask(a, b *tasks.Story) bool {
-	return a.Title == b.Title && a.Description == b.Description && slices.Equal(a.AcceptanceCriteria, b.AcceptanceCriteria) && slices.Equal(a.DependsOn, b.DependsOn)
 }
 
 // average is what an iteration of this run has cost.

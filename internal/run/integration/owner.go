@@ -101,13 +101,6 @@ type readList struct {
 
 const maxLists = 4
 
-func story(l *tasks.List, id string) *tasks.Story {
-	if i := slices.IndexFunc(l.Stories, func(s tasks.Story) bool { return s.ID == id }); i >= 0 {
-		return &l.Stories[i]
-	}
-	return nil
-}
-
 func (o *Owner) done(s *tasks.Story) bool {
 	return s.Passes && (o.Rules.SkipReview || s.Status == tasks.Approved)
 }
@@ -121,27 +114,22 @@ func (o *Owner) Waits(s integrate.Story, t integrate.Trees) (string, error) {
 	if err := o.truthful(s, t); err != nil {
 		return "", err
 	}
-	one := story(now, s.ID)
+	one := now.Story(s.ID)
 	switch {
 	case one == nil:
 		return "", &integrate.Refusal{Why: "the branch's task list does not have the story any more"}
 	case o.done(one):
 		return "", &integrate.Refusal{Why: "it is done on the branch already", Already: true}
 	}
-	if before := story(o.base, s.ID); before == nil || !sameWork(*before, *one) {
+	if before := o.base.Story(s.ID); before == nil || !before.Asks(one) {
 		return "the story was changed in the task list meanwhile", nil
 	}
 	for _, on := range one.DependsOn {
-		if other := story(now, on); other == nil || !o.done(other) {
+		if other := now.Story(on); other == nil || !o.done(other) {
 			return fmt.Sprintf("it depends on %s, which is not in", tasks.Visible(on)), nil
 		}
 	}
 	return "", nil
-}
-
-// sameWork reports whether two versions of a story ask for the same.
-func sameWork(a, b tasks.Story) bool {
-	return a.Title == b.Title && a.Description == b.Description && slices.Equal(a.AcceptanceCriteria, b.AcceptanceCriteria) && slices.Equal(a.DependsOn, b.DependsOn)
 }
 
 // truthful refuses a story whose list does not say what the lane says of it.
@@ -157,7 +145,7 @@ func (o *Owner) truthful(s integrate.Story, t integrate.Trees) error {
 	if err != nil {
 		return refuse("the task list before it cannot be read")
 	}
-	one := story(left, s.ID)
+	one := left.Story(s.ID)
 	if one == nil || !o.done(one) {
 		return refuse("it is not approved in the list that the lane handed over")
 	}
@@ -170,7 +158,7 @@ func (o *Owner) truthful(s integrate.Story, t integrate.Trees) error {
 	own := o.lanes[s.ID].lane.Lane.Stories
 	for i := range left.Stories {
 		now := &left.Stories[i]
-		switch was := story(before, now.ID); {
+		switch was := before.Story(now.ID); {
 		case slices.Contains(own, now.ID):
 		case was == nil && (now.Passes || now.Status != tasks.Open || now.ReviewCount != 0):
 			return refuse("it adds the story %s, which is not at its beginning", tasks.Visible(now.ID))
@@ -194,7 +182,7 @@ func (o *Owner) In(s integrate.Story, t integrate.Trees) (integrate.Files, strin
 	rules := o.Rules
 	rules.Only = []string{s.ID}
 	again := left.Onto(now, rules, o.base)
-	one := story(again, s.ID)
+	one := again.Story(s.ID)
 	if one == nil || !o.done(one) || len(again.Check(o.Rules)) > 0 {
 		return nil, "", &integrate.Refusal{Why: "with it the branch's task list would contradict itself"}
 	}
@@ -232,13 +220,13 @@ func (o *Owner) Back(s integrate.Story, t integrate.Trees, r integrate.Return) (
 	}
 	notes := ""
 	if left, err := o.list(t.After); err == nil && status == tasks.ChangesRequested {
-		if one := story(left, s.ID); one != nil {
+		if one := left.Story(s.ID); one != nil {
 			notes = one.Notes[:min(len(one.Notes), maxTail)]
 		}
 	}
 	again := now.Return(s.ID, status, o.feedback(s, r), strings.ToValidUTF8(notes, ""))
 	files[o.path(tasks.TasksName)] = again.Bytes()
-	return files, o.message(s, story(now, s.ID).Title, false), nil
+	return files, o.message(s, now.Story(s.ID).Title, false), nil
 }
 
 // feedback is what the next iteration is told of a story that was handed back.
@@ -313,7 +301,7 @@ func (o *Owner) Tell(s integrate.Story, r integrate.Result) {
 
 func (o *Owner) waveStory(of *fanout.Offer, d fanout.Done) ralph.WaveStory {
 	w := ralph.WaveStory{ID: d.ID, Lane: of.Lane.Name, Reviews: d.Reviews, Cost: d.Cost.Of()}
-	if s := story(o.base, d.ID); s != nil {
+	if s := o.base.Story(d.ID); s != nil {
 		w.Title = s.Title
 	}
 	if !d.Started.IsZero() && d.Ended.After(d.Started) {

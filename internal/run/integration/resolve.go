@@ -20,7 +20,7 @@ func (o *Owner) Resolve(ctx context.Context, c integrate.Conflict) (integrate.Fi
 }
 
 func (o *Owner) title(id string) string {
-	if s := story(o.base, id); s != nil {
+	if s := o.base.Story(id); s != nil {
 		return s.Title
 	}
 	return ""
@@ -57,7 +57,7 @@ func (o *Owner) prompt(c integrate.Conflict) string {
 const maxStory = 8 << 10
 
 func (o *Owner) tell(b *strings.Builder, id string) {
-	s := story(o.base, id)
+	s := o.base.Story(id)
 	if s == nil {
 		return
 	}
