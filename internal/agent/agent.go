@@ -79,11 +79,13 @@ func New(o Options) (*CLI, error) {
 	if len(extras) > 0 && o.Scratch == "" {
 		return nil, fmt.Errorf("agent %q: mcp-config, agent-settings and append-system-prompt need a folder for files", o.Name)
 	}
-	filter, err := optionalFilter(o.Filter)
-	if err != nil {
-		return nil, err
+	var code *filter.Code
+	if o.Filter != "" {
+		if code, err = filter.Compile(o.Filter); err != nil {
+			return nil, fmt.Errorf("response filter: %w", err)
+		}
 	}
-	c := &CLI{o: o, driver: f, filter: filter, extras: extras, totals: &totals{of: map[string]ralph.Tokens{}}}
+	c := &CLI{o: o, driver: f, filter: code, extras: extras, totals: &totals{of: map[string]ralph.Tokens{}}}
 	if o.Scratch != "" && (len(extras) > 0 || w.Argument && !w.Inline || w.Answer && o.Plain && !o.Exact) {
 		if c.scratch, err = os.OpenRoot(o.Scratch); err != nil {
 			return nil, fmt.Errorf("agent %q: scratch folder: %w", o.Name, err)

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"fmt"
-
 	"github.com/org/ralph-action/internal/agent/custom"
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/agent/filter"
@@ -50,16 +48,4 @@ func (c *CLI) newDecoder(p ralph.Prompt, emit func(ralph.Event), finished func()
 		}
 	}, finished)
 	return filter.NewDecoder(c.filter, inner, words, emit)
-}
-
-// optionalFilter is nil for an empty expression.
-func optionalFilter(expr string) (*filter.Code, error) {
-	if expr == "" {
-		return nil, nil
-	}
-	code, err := filter.Compile(expr)
-	if err != nil {
-		return nil, fmt.Errorf("response filter: %w", err)
-	}
-	return code, nil
 }

@@ -161,15 +161,10 @@ func (s *stream) close() {
 // masked puts the mask in front of a pipe.
 func (c *CLI) masked(p *pipe) io.WriteCloser {
 	if c.o.Mask == nil {
-		return open{p}
+		return p
 	}
 	return c.o.Mask(p)
 }
-
-// open is a pipe that nothing has to be flushed into.
-type open struct{ io.Writer }
-
-func (open) Close() error { return nil }
 
 // pipe is one of the child's two outputs.
 type pipe struct {
@@ -189,6 +184,9 @@ func (w *pipe) Write(p []byte) (int, error) {
 	w.decode(p)
 	return len(p), nil
 }
+
+// Close has nothing to flush.
+func (*pipe) Close() error { return nil }
 
 // judges reports whether the verdict of the turn at hand will be believed.
 func judges(o Options) bool { return o.Judges != nil && o.Judges() }

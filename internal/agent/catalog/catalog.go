@@ -136,17 +136,12 @@ func names(all []Agent) []string {
 // Programs are the paths of a repository by which agents and editors start programs
 // or grant rights, those of CLIs that no [Agent] runs included.
 func Programs() []string {
-	paths := slices.Concat(programsOf(All()), []string{
-		".cursor/", "!**/.cursor/rules/", ".windsurf/", "!**/.windsurf/rules/", ".kiro/", "!**/.kiro/steering/", ".aider.conf.yml",
-	})
-	return unique(paths)
-}
-
-func programsOf(all []Agent) (paths []string) {
-	for _, a := range all {
+	var paths []string
+	for _, a := range All() {
 		paths = append(paths, a.Programs...)
 	}
-	return paths
+	return unique(append(paths,
+		".cursor/", "!**/.cursor/rules/", ".windsurf/", "!**/.windsurf/rules/", ".kiro/", "!**/.kiro/steering/", ".aider.conf.yml"))
 }
 
 // Prose are the paths that agents read as instructions, those of CLIs that no

@@ -146,15 +146,6 @@ func MCPServers(o Options) (map[string]map[string]any, error) {
 	return servers, nil
 }
 
-// AnyMap is a map of objects as JSON has it.
-func AnyMap(m map[string]map[string]any) map[string]any {
-	out := make(map[string]any, len(m))
-	for key, value := range m {
-		out[key] = value
-	}
-	return out
-}
-
 // EncodeJSON is compact JSON with <, > and & as they are: it is shown, too.
 func EncodeJSON(v any) (json.RawMessage, error) {
 	var b bytes.Buffer

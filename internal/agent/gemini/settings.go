@@ -51,16 +51,14 @@ func configOf(o driver.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, server := range servers {
+	for name, server := range servers {
 		switch server["type"] {
 		case "stdio":
 			delete(server, "type")
 		case "streamable-http":
 			server["type"] = "http"
 		}
-	}
-	if len(servers) > 0 {
-		driver.Overlay(all, map[string]any{"mcpServers": driver.AnyMap(servers)})
+		driver.Overlay(all, map[string]any{"mcpServers": map[string]any{name: server}})
 	}
 	b, err := json.MarshalIndent(all, "", "  ")
 	return string(b) + "\n", err
