@@ -12,14 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/org/ralph-action/internal/agent/hook"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // cancelCmd ends the session loops of a project.
 type cancelCmd struct {
-	ProjectDir string
-	Session    string
+	ProjectDir, Session string
 }
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -28,12 +26,10 @@ func (a *app) cancelCommand() *cobra.Command {
   ralph cancel
 
 The next stop of an agent session whose loop was cancelled is let through. A run that
-works in the project is asked to end, and what it has done stays.`, func([]string) error { return c.Run(a) })
+works in the project is asked to end, and what it has done stays.`, func(*cobra.Command, []string) error { return c.Run(a) })
 	fs := cmd.Flags()
-	fs.StringVar(&c.ProjectDir, "project-dir", "", "The project; where you are when it is not given.")
-	fs.StringVar(&c.Session, "session", "", "End the loop of this agent session only.")
-	flagset.Called(fs, "PATH", "project-dir")
-	flagset.Called(fs, "ID", "session")
+	fs.StringVar(&c.ProjectDir, "project-dir", "", "`PATH` The project; where you are when it is not given.")
+	fs.StringVar(&c.Session, "session", "", "`ID` End the loop of this agent session only.")
 	return cmd
 }
 

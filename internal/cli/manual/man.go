@@ -66,7 +66,8 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(spelled(cmd, f)), roff(f.Usage))
+			name, help := spelled(cmd, f)
+			fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(help))
 		}
 	})
 }
