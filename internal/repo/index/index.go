@@ -1,4 +1,5 @@
-// Package index reads git's index.
+// Package index reads git's index. go-git's decoder refuses one without a checksum
+// (index.skipHash), and makes a struct of each of a million entries.
 package index
 
 import (

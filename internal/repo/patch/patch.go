@@ -1,4 +1,5 @@
-// Package patch writes the difference between two trees as a patch for git apply.
+// Package patch writes the difference between two trees as a patch for git apply. go-git's
+// encoder does not quote names: one with a line end in it could forge a part of the patch.
 package patch
 
 import (

@@ -1,4 +1,5 @@
-// Package watch reports whether a workspace changes, for a run that publishes nothing.
+// Package watch reports whether a workspace changes, for a run that publishes nothing. It
+// asks git alone: go-git does not read every format that such a repository may have.
 package watch
 
 import (
