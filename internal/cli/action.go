@@ -28,7 +28,7 @@ import (
 // actionCommand is the GitHub Action.
 func (a *app) actionCommand() *cobra.Command {
 	return a.command("action", "Run as a GitHub Action: read INPUT_* and GITHUB_*.", `The runner starts this; see the README for a workflow. By hand, in a checkout:
-  env 'INPUT_PROMPT=Fix the failing tests' GITHUB_WORKSPACE=$PWD ralph action`, func(*cobra.Command, []string) error {
+  env 'INPUT_PROMPT=Fix the failing tests' GITHUB_WORKSPACE=$PWD ralph action`, func([]string) error {
 		a.code = exit(a.action(nil).ExitCode)
 		return nil
 	})
@@ -53,7 +53,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) (report ralph.Repo
 // postCommand is the step that a runner starts after the job's others, also when it was
 // cancelled.
 func (a *app) postCommand() *cobra.Command {
-	return a.command("post", "", "", func(*cobra.Command, []string) error { return a.post(&a.code) })
+	return a.command("post", "", "", func([]string) error { return a.post(&a.code) })
 }
 
 // post publishes what the action left, if it was killed.

@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // cancelCmd ends the session loops of a project.
 type cancelCmd struct {
-	ProjectDir, Session string
+	ProjectDir string
+	Session    string
 }
 
 func (a *app) cancelCommand() *cobra.Command {
@@ -26,10 +28,12 @@ func (a *app) cancelCommand() *cobra.Command {
   ralph cancel
 
 The next stop of an agent session whose loop was cancelled is let through. A run that
-works in the project is asked to end, and what it has done stays.`, func(*cobra.Command, []string) error { return c.Run(a) })
+works in the project is asked to end, and what it has done stays.`, func([]string) error { return c.Run(a) })
 	fs := cmd.Flags()
-	fs.StringVar(&c.ProjectDir, "project-dir", "", "`PATH` The project; where you are when it is not given.")
-	fs.StringVar(&c.Session, "session", "", "`ID` End the loop of this agent session only.")
+	fs.StringVar(&c.ProjectDir, "project-dir", "", "The project; where you are when it is not given.")
+	fs.StringVar(&c.Session, "session", "", "End the loop of this agent session only.")
+	flagset.Called(fs, "PATH", "project-dir")
+	flagset.Called(fs, "ID", "session")
 	return cmd
 }
 

@@ -14,9 +14,17 @@ import (
 	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/manual"
 	"github.com/org/ralph-action/internal/cli/resume"
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/nearest"
 	"github.com/org/ralph-action/internal/ralph"
+)
+
+// The groups of commands in the help, by their titles.
+const (
+	groupTask  = "Work on a task"
+	groupTasks = "Work on a task list"
+	groupLast  = "The last run here"
+	groupSetUp = "Set up"
+	groupOther = "For programs"
 )
 
 // commands is the command line, in the order of its help.
@@ -29,16 +37,11 @@ func (a *app) commands() *cobra.Command {
 		title    string // "": hidden
 		commands []*cobra.Command
 	}{
-		{"Work on a task", []*cobra.Command{
-			a.runCommand(),
-			a.templateCommand(config.ModePlan, "Loop over the planning prompt until the plan is complete."),
-			a.templateCommand(config.ModeBuild, "Loop over the building prompt until the plan is done."),
-			a.promptCommand(), a.sessionCommand(), a.superviseCommand(),
-		}},
-		{"Work on a task list", []*cobra.Command{a.tasksCommand()}},
-		{"The last run here", []*cobra.Command{a.statusCommand(), a.logsCommand(), a.resumeCommand(), a.cancelCommand()}},
-		{"Set up", []*cobra.Command{a.initCommand(), a.doctorCommand(), a.demoCommand(), a.completionCommand(), a.versionCommand()}},
-		{"For programs", []*cobra.Command{a.actionCommand(), a.hookCommand()}},
+		{groupTask, []*cobra.Command{a.runCommand(), a.planCommand(), a.buildCommand(), a.promptCommand(), a.sessionCommand(), a.superviseCommand()}},
+		{groupTasks, []*cobra.Command{a.tasksCommand()}},
+		{groupLast, []*cobra.Command{a.statusCommand(), a.logsCommand(), a.resumeCommand(), a.cancelCommand()}},
+		{groupSetUp, []*cobra.Command{a.initCommand(), a.doctorCommand(), a.demoCommand(), a.completionCommand(), a.versionCommand()}},
+		{groupOther, []*cobra.Command{a.actionCommand(), a.hookCommand()}},
 		{"", []*cobra.Command{a.postCommand(), a.manCommand(), a.demoAgentCommand()}},
 	} {
 		if group.title != "" {
@@ -60,10 +63,10 @@ func (a *app) commands() *cobra.Command {
 
 // command is one that takes the words of its usage, of which those in brackets may be
 // missing, and runs. A word that is called a file, or a dir, is completed as one.
-func (a *app) command(usage, short, long string, run func(cmd *cobra.Command, words []string) error) *cobra.Command {
+func (a *app) command(usage, short, long string, run func(words []string) error) *cobra.Command {
 	names := strings.Fields(usage)[1:]
 	cmd := &cobra.Command{
-		Use: usage, Short: short, Long: long, RunE: run,
+		Use: usage, Short: short, Long: long,
 		Args: func(cmd *cobra.Command, words []string) error {
 			if version, err := cmd.Flags().GetBool("version"); err == nil && version {
 				return errVersion
@@ -76,6 +79,7 @@ func (a *app) command(usage, short, long string, run func(cmd *cobra.Command, wo
 			}
 			return nil
 		},
+		RunE: func(_ *cobra.Command, words []string) error { return run(words) },
 		ValidArgsFunction: func(_ *cobra.Command, words []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if n := len(words); n < len(names) && (names[n] == "<file>" || names[n] == "<dir>") {
 				return nil, cobra.ShellCompDirectiveDefault
@@ -140,12 +144,10 @@ func (a *app) execute() (*cobra.Command, error) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
-	flags := args[:slices.Index(append(slices.Clone(args), "--"), "--")]
-	help, all := slices.Contains(flags, "--help") || slices.Contains(flags, "-h"), slices.Contains(flags, "--all")
-	if help && all {
+	help := helpIn(args)
+	if help == fullHelp {
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--all" })
 	}
-	short := help && !all
 	asked := args // of which command
 	completing := len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd)
 	if completing {
@@ -157,23 +159,23 @@ func (a *app) execute() (*cobra.Command, error) {
 	case !completing && !strings.HasPrefix(first, "-") && !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == first }):
 		return root, unexpected(root, first)
 	}
-	cmd, rest, err := root.Find(asked)
+	cmd, flags, err := root.Find(asked)
 	if err != nil {
 		return root, err
 	}
 	mode := cmd.Annotations[modeOf]
 	if mode != "" {
-		flagset.Register(cmd.Flags(), mode, a.localDefaults(mode), short)
+		flagset.Register(cmd.Flags(), mode, a.localDefaults(mode), help == shortHelp)
 	}
 	if completing {
 		complete(cmd)
 		asked = append([]string{args[0]}, asked...)
-	} else if name, value := flagset.Dashed(cmd.Flags(), rest); name != "" && !cmd.DisableFlagParsing {
+	} else if name, value := flagset.Dashed(cmd.Flags(), flags); name != "" && !cmd.DisableFlagParsing {
 		return cmd, wrong("--%s: %q begins like a flag: if it is the value, write --%[1]s=%[3]s", name, value, resume.Word(value))
 	}
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		fmt.Fprint(a.stdout, manual.Help(cmd, a.columns()))
-		if short && mode != "" {
+		if help == shortHelp && mode != "" {
 			fmt.Fprintf(a.stdout, "\nThese are the flags that most runs need. For all of them: %s --help --all\n", cmd.CommandPath())
 		}
 	})
@@ -190,15 +192,34 @@ func (a *app) columns() int {
 	return max(60, min(width, 110))
 }
 
+// What a command line asks for of the help.
+const (
+	noHelp = iota
+	shortHelp
+	fullHelp
+)
+
+// helpIn tells what args ask for.
+func helpIn(args []string) int {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	switch {
+	case !slices.Contains(args, "--help") && !slices.Contains(args, "-h"):
+		return noHelp
+	case slices.Contains(args, "--all"):
+		return fullHelp
+	}
+	return shortHelp
+}
+
 // complete says how the values of the command's flags are completed.
 func complete(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		answer := cobra.FixedCompletions(f.Annotations[flagset.Values], cobra.ShellCompDirectiveNoFileComp)
-		placeholder, usage := flagset.Usage(f)
-		if slices.Contains([]string{"FILE", "DIR", "PATH"}, placeholder) {
+		if name := f.Annotations[flagset.Placeholder]; len(name) > 0 && slices.Contains([]string{"FILE", "DIR", "PATH"}, name[0]) {
 			answer = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 		}
-		f.Usage = usage                                    // candidates are shown with it as it is
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, answer) // it exists
 	})
 }

@@ -19,7 +19,9 @@ func (a *app) completionCommand() *cobra.Command {
   zsh:   echo 'source <(ralph completion zsh)' >> ~/.zshrc      after compinit
   fish:  ralph completion fish > ~/.config/fish/completions/ralph.fish
 
-The script asks the ralph on PATH for what fits, so it stays right when ralph is updated.`, func(cmd *cobra.Command, words []string) error {
+The script asks the ralph on PATH for what fits, so it stays right when ralph is updated.`, nil)
+	cmd.ValidArgsFunction = cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp)
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		switch root := cmd.Root(); words[0] {
 		case "bash":
 			return root.GenBashCompletionV2(a.stdout, true)
@@ -29,15 +31,14 @@ The script asks the ralph on PATH for what fits, so it stays right when ralph is
 			return root.GenFishCompletion(a.stdout, true)
 		}
 		return wrong("<shell> must be one of %s, not %q", strings.Join(shells, ", "), words[0])
-	})
-	cmd.ValidArgsFunction = cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp)
+	}
 	return cmd
 }
 
 // manCommand prints the man page, for those who package ralph. Of the commands that take
 // the flags of `ralph run`, that one lists them.
 func (a *app) manCommand() *cobra.Command {
-	return a.command("man", "", "", func(*cobra.Command, []string) error {
+	return a.command("man", "", "", func([]string) error {
 		root := a.commands()
 		i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == config.ModeRun })
 		flagset.Register(root.Commands()[i].Flags(), config.ModeRun, a.localDefaults(config.ModeRun), false)

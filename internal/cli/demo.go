@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/secret"
@@ -18,21 +19,25 @@ import (
 	"github.com/org/ralph-action/internal/run"
 )
 
-// demoCommand runs the action against an embedded forge with a scripted agent.
+// demoCmd runs the action against an embedded forge with a scripted agent.
 // Nothing in the pipeline knows: it finds a checkout, a runner's environment
 // and a claude that happens to be ours.
+type demoCmd struct {
+	Keep string
+}
+
 func (a *app) demoCommand() *cobra.Command {
-	var keep string
-	cmd := a.command("demo", "Show the whole pipeline: no key, no network, no Docker.", "Example:\n  ralph demo", func(*cobra.Command, []string) error {
-		return a.demo(keep, &a.code)
-	})
-	cmd.Flags().StringVar(&keep, "keep", "", "`DIR` Folder for the demo's files; it must not exist. Default: a new temporary one.")
+	var c demoCmd
+	cmd := a.command("demo", "Show the whole pipeline: no key, no network, no Docker.", "Example:\n  ralph demo", func([]string) error { return c.Run(a, &a.code) })
+	fs := cmd.Flags()
+	fs.StringVar(&c.Keep, "keep", "", "Folder for the demo's files; it must not exist. Default: a new temporary one.")
+	flagset.Called(fs, "DIR", "keep")
 	return cmd
 }
 
 // demoAgentCommand plays the agent; the demo starts it as claude, with claude's flags.
 func (a *app) demoAgentCommand() *cobra.Command {
-	cmd := a.command("demo-agent [<argument>...]", "", "", func(_ *cobra.Command, words []string) error { return a.demoAgent(words, &a.code) })
+	cmd := a.command("demo-agent [<argument>...]", "", "", func(words []string) error { return a.demoAgent(words, &a.code) })
 	cmd.DisableFlagParsing = true
 	return cmd
 }
@@ -53,9 +58,9 @@ func (a *app) demoAgent(words []string, done *exit) error {
 	return nil
 }
 
-// demo sets the stage, runs the action, and says where everything lies.
-func (a *app) demo(keep string, done *exit) error {
-	dir, err := demoFolder(keep, a.getenv("TMPDIR"))
+// Run sets the stage, runs the action, and says where everything lies.
+func (c demoCmd) Run(a *app, done *exit) error {
+	dir, err := c.folder(a.getenv("TMPDIR"))
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func (a *app) demo(keep string, done *exit) error {
 		return output.NewTerminal(stage.outputTo(redact, demoOutput()))
 	})
 	*done = exit(r.ExitCode)
-	return a.tellDemo(dir, checkout, forge, r)
+	return c.tell(a, dir, checkout, forge, r)
 }
 
 // demoDisplay is what a desk shows by default.
@@ -91,22 +96,22 @@ func demoOutput() config.Output {
 	return config.Output{Stream: true, Display: config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000}}
 }
 
-func demoFolder(keep, temp string) (string, error) {
-	if keep == "" {
+func (c demoCmd) folder(temp string) (string, error) {
+	if c.Keep == "" {
 		dir, err := os.MkdirTemp(temp, "ralph-demo-")
 		if err != nil {
 			return "", err
 		}
 		return dir, os.Chmod(dir, 0o755) // as root, the agent is another user
 	}
-	if err := os.Mkdir(keep, 0o755); err != nil {
+	if err := os.Mkdir(c.Keep, 0o755); err != nil {
 		return "", fmt.Errorf("--keep: %w: name a folder that does not exist, in one that does", err)
 	}
-	return filepath.Abs(keep)
+	return filepath.Abs(c.Keep)
 }
 
-// tellDemo shows the pull request as the forge has it, and the way to the files.
-func (a *app) tellDemo(dir, checkout string, forge *demo.Forge, r ralph.Report) error {
+// tell shows the pull request as the forge has it, and the way to the files.
+func (c demoCmd) tell(a *app, dir, checkout string, forge *demo.Forge, r ralph.Report) error {
 	var b strings.Builder
 	for _, pr := range forge.PullRequests(demo.Owner, demo.Name) {
 		fmt.Fprintf(&b, "\nPull request #%d on the embedded forge: %s\n", pr.Number, pr.Title)

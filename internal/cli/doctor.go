@@ -25,12 +25,17 @@ import (
 // doctorCmd looks at all that `ralph run` would need, and runs nothing of the
 // workspace.
 type doctorCmd struct {
-	Offline, Host, JSON bool
+	localFlags
+	Offline bool
+	Host    bool
+	JSON    bool
 }
 
 func (a *app) doctorCommand() *cobra.Command {
 	var c doctorCmd
-	cmd := a.loop(config.ModeRun, "doctor", "Check what a run needs, and say what to do.", `Examples:
+	cmd := a.loop(config.ModeRun, "doctor",
+		"Check what a run needs, and say what to do.",
+		`Examples:
   ralph doctor
   ralph doctor --host
   ralph doctor --agent codex --guardrails "make test"
@@ -38,7 +43,7 @@ func (a *app) doctorCommand() *cobra.Command {
 
 It reads the same flags and files as 'ralph run', and says for each red line what to do about it. Nothing is spent,
 nothing is written into the workspace, no program of the workspace is run, and no value of a secret is shown. The exit
-code is 0 when nothing is red, else 2.`, func(d localRun, _ []string) error { return c.Run(a, d.flags, &a.code) })
+code is 0 when nothing is red, else 2.`, &c.localFlags, func([]string) error { return c.Run(a, &a.code) })
 	fs := cmd.Flags()
 	fs.BoolVar(&c.Offline, "offline", false, "Do not contact the forge or the model: nothing leaves this machine.")
 	fs.BoolVar(&c.Host, "host", false, "Look at this machine as a runner for org/ralph-action/host: namespaces, the toolchain, and the commands on PATH that the sandbox cannot start.")
@@ -49,7 +54,7 @@ code is 0 when nothing is red, else 2.`, func(d localRun, _ []string) error { re
 const doctorTime = 2 * time.Minute // for everything: each check has a limit of its own
 
 // Run checks and prints.
-func (c *doctorCmd) Run(a *app, flags map[string]string, done *exit) error {
+func (c *doctorCmd) Run(a *app, done *exit) error {
 	workspace, err := filepath.Abs("")
 	if err != nil {
 		return err
@@ -60,7 +65,7 @@ func (c *doctorCmd) Run(a *app, flags map[string]string, done *exit) error {
 	}
 	defaults["prompt"] = "none: nothing is asked of an agent"
 	cfg, loadErr := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: flags, Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
+		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
 		Defaults: defaults,
 		Prompts:  starter.Prompts(), Infer: agent.Infer, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
 	})

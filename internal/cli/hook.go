@@ -33,7 +33,9 @@ It reads what the CLI says about the event as JSON on stdin, and answers with on
 go to stderr. The exit code is always 0: a hook that has lost its way lets the agent go on.
 
 stop --session FILE answers for the session loop whose state is in FILE. Without it, the loops are those that
-'ralph session --here' began in the project.`, func(cmd *cobra.Command, words []string) error {
+'ralph session --here' began in the project.`, nil)
+	cmd.DisableFlagParsing = true
+	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		if slices.Contains(words, "--help") || slices.Contains(words, "-h") {
 			return cmd.Help()
 		}
@@ -44,8 +46,7 @@ stop --session FILE answers for the session loop whose state is in FILE. Without
 		}
 		_, _ = a.stdout.Write(answer.JSON()) // nobody is left to tell
 		return nil
-	})
-	cmd.DisableFlagParsing = true
+	}
 	return cmd
 }
 

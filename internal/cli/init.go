@@ -23,9 +23,17 @@ import (
 // initCmd sets the current directory up, by questions, by flags or with a
 // preset.
 type initCmd struct {
-	Agent, AgentFlags, MaxIterations, CompletionResponse, SCMCommand, SCMTasks, Preset string
-	Guardrails                                                                         []string
-	Yes, NoGuardrails, Force                                                           bool
+	Yes                bool
+	Agent              string
+	AgentFlags         string
+	MaxIterations      string
+	CompletionResponse string
+	Guardrails         []string
+	NoGuardrails       bool
+	SCMCommand         string
+	SCMTasks           string
+	Preset             string
+	Force              bool
 }
 
 func (a *app) initCommand() *cobra.Command {
@@ -36,19 +44,24 @@ func (a *app) initCommand() *cobra.Command {
   ralph init --preset ralph-loop
 
 It writes .ralph/settings.json, which 'ralph run' reads. Guardrails are proposed from make targets, package.json,
-go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`, func(*cobra.Command, []string) error { return c.Run(a, &a.code) })
+go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`, func([]string) error { return c.Run(a, &a.code) })
 	fs := cmd.Flags()
 	fs.BoolVarP(&c.Yes, "yes", "y", false, "Ask nothing: use the flags, what is found in the project, and the defaults.")
-	fs.StringVar(&c.Agent, "agent", "", "`CMD` Agent command. Default: the first of "+strings.Join(starter.Agents(), ", ")+" on PATH.")
-	fs.StringVar(&c.AgentFlags, "agent-flags", "", "`A,B` Flags of the agent, separated by commas.")
-	fs.StringVar(&c.MaxIterations, "max-iterations", "", "`N` Maximum number of iterations. Default: 10.")
-	fs.StringVar(&c.CompletionResponse, "completion-response", "", "`TEXT` What the agent answers when it is done. Default: DONE.")
-	fs.StringArrayVar(&c.Guardrails, "guardrails", nil, "`CMD` Command that must pass; may be repeated. Default: the checks found in the project.")
+	fs.StringVar(&c.Agent, "agent", "", "Agent command. Default: the first of "+strings.Join(starter.Agents(), ", ")+" on PATH.")
+	fs.StringVar(&c.AgentFlags, "agent-flags", "", "Flags of the agent, separated by commas.")
+	fs.StringVar(&c.MaxIterations, "max-iterations", "", "Maximum number of iterations. Default: 10.")
+	fs.StringVar(&c.CompletionResponse, "completion-response", "", "What the agent answers when it is done. Default: DONE.")
+	fs.StringArrayVar(&c.Guardrails, "guardrails", nil, "Command that must pass; may be repeated. Default: the checks found in the project.")
 	fs.BoolVar(&c.NoGuardrails, "no-guardrails", false, "No guardrails, even if checks are found in the project.")
-	fs.StringVar(&c.SCMCommand, "scm-command", "", "`CMD` Version control command, such as git.")
-	fs.StringVar(&c.SCMTasks, "scm-tasks", "", "`A,B` What it does when the guardrails pass, such as commit,push.")
-	fs.StringVar(&c.Preset, "preset", "", "`NAME` Write a set of files instead of settings: ralph-loop is what 'ralph plan' and 'ralph build' start from.")
+	fs.StringVar(&c.SCMCommand, "scm-command", "", "Version control command, such as git.")
+	fs.StringVar(&c.SCMTasks, "scm-tasks", "", "What it does when the guardrails pass, such as commit,push.")
+	fs.StringVar(&c.Preset, "preset", "", "Write a set of files instead of settings: ralph-loop is what 'ralph plan' and 'ralph build' start from.")
 	fs.BoolVar(&c.Force, "force", false, "Overwrite what exists, without asking.")
+	flagset.Called(fs, "CMD", "agent", "guardrails", "scm-command")
+	flagset.Called(fs, "A,B", "agent-flags", "scm-tasks")
+	flagset.Called(fs, "N", "max-iterations")
+	flagset.Called(fs, "TEXT", "completion-response")
+	flagset.Called(fs, "NAME", "preset")
 	flagset.Another(fs, "agent-command", "agent")
 	flagset.Another(fs, "guardrail", "guardrails")
 	return cmd

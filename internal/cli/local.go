@@ -2,10 +2,13 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
@@ -26,6 +29,32 @@ import (
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
+// localFlags are the flags of every command that runs a loop locally.
+type localFlags struct {
+	Verbose bool
+	flags   *pflag.FlagSet
+}
+
+const verboseHelp = "Print the effective settings, their sources, and each step on stderr."
+
+// loop is a command that runs a loop of a mode, and takes the flags of the table.
+func (a *app) loop(mode, usage, short, long string, f *localFlags, run func(words []string) error) *cobra.Command {
+	cmd := a.command(usage, short, long, run)
+	cmd.Annotations = map[string]string{modeOf: mode}
+	f.flags = cmd.Flags()
+	f.flags.BoolVarP(&f.Verbose, "verbose", "V", false, verboseHelp)
+	return cmd
+}
+
+func (f localFlags) values() map[string]string { return flagset.Given(f.flags) }
+
+// typed is words, and the flags that were given by their letter.
+func (f localFlags) typed(a *app, words map[string]string) map[string]string {
+	all := flagset.Typed(f.flags, a.args)
+	maps.Copy(all, words)
+	return all
+}
+
 // localRun is one loop that was started locally.
 type localRun struct {
 	mode    string
@@ -37,20 +66,6 @@ type localRun struct {
 	before  ralph.Cost // of the runs that this one goes on with
 	part    bool       // of a parallel run
 }
-
-// loop is a command that runs a loop of a mode, and takes the flags of the table.
-func (a *app) loop(mode, usage, short, long string, run func(d localRun, words []string) error) *cobra.Command {
-	var verbose bool
-	cmd := a.command(usage, short, long, func(cmd *cobra.Command, words []string) error {
-		fs := cmd.Flags()
-		return run(localRun{mode: mode, flags: flagset.Given(fs), words: flagset.Typed(fs, a.args), verbose: verbose}, words)
-	})
-	cmd.Annotations = map[string]string{modeOf: mode}
-	cmd.Flags().BoolVarP(&verbose, "verbose", "V", false, verboseHelp)
-	return cmd
-}
-
-const verboseHelp = "Print the effective settings, their sources, and each step on stderr."
 
 // sources are what the configuration of a local run is read from.
 func (a *app) sources(workspace string, d localRun) config.LoadOptions {
@@ -192,44 +207,98 @@ func inhabited(dir string) bool {
 	return false
 }
 
-const templateHelp = `Example:
-  ralph %[1]s 5
-
-The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project
-and has a config or prompts beside it, else in .ralph; 'ralph init --preset ralph-loop' writes both. Without a template
-there is a built-in one. The folder of specifications, specs unless the configuration says otherwise, must exist. Without
-<max-iterations> there is no limit. The agent commits. The session log is in logs/ there.`
-
-// templateCommand is plan or build, a loop of seed 000 over a template.
-func (a *app) templateCommand(mode, short string) *cobra.Command {
-	return a.loop(mode, mode+" [<max-iterations>]", short, fmt.Sprintf(templateHelp, mode), func(d localRun, words []string) error {
-		return a.template(d, "", word(words, 0))
-	})
+// planCmd, buildCmd and promptCmd are the loops of seed 000.
+type planCmd struct {
+	localFlags
+	Iterations string
 }
 
-// promptCommand loops over a prompt file.
+func (a *app) planCommand() *cobra.Command {
+	var c planCmd
+	return a.loop(config.ModePlan, "plan [<max-iterations>]",
+		"Loop over the planning prompt until the plan is complete.",
+		"Example:\n  ralph plan 5\n"+fmt.Sprintf(templateHelp, "plan"), &c.localFlags, func(words []string) error {
+			c.Iterations = word(words, 0)
+			return c.Run(a, &a.code)
+		})
+}
+
+type buildCmd struct {
+	localFlags
+	Iterations string
+}
+
+func (a *app) buildCommand() *cobra.Command {
+	var c buildCmd
+	return a.loop(config.ModeBuild, "build [<max-iterations>]",
+		"Loop over the building prompt until the plan is done.",
+		"Example:\n  ralph build 20\n"+fmt.Sprintf(templateHelp, "build"), &c.localFlags, func(words []string) error {
+			c.Iterations = word(words, 0)
+			return c.Run(a, &a.code)
+		})
+}
+
+type promptCmd struct {
+	localFlags
+	File       string
+	Iterations string
+}
+
 func (a *app) promptCommand() *cobra.Command {
-	return a.loop(config.ModePrompt, "prompt <file> [<max-iterations>]", "Loop over a prompt file of your own.", `Example:
+	var c promptCmd
+	return a.loop(config.ModePrompt, "prompt <file> [<max-iterations>]",
+		"Loop over a prompt file of your own.",
+		`Example:
   ralph prompt prompts/refactor.md 10
 
 The file must say that the agent prints <promise>COMPLETE</promise> when it is done. Without <max-iterations> there is
-no limit. $NAME and ${NAME} are replaced in the prompt: SPECS_DIR, MODE, PLAN_FILE, and what the configuration file
-defines.`, func(d localRun, words []string) error { return a.template(d, words[0], word(words, 1)) })
+no limit. $NAME and ${NAME} are replaced in the prompt: SPECS_DIR, MODE, PLAN_FILE, and what the configuration file defines.`, &c.localFlags, func(words []string) error {
+			c.File, c.Iterations = words[0], word(words, 1)
+			return c.Run(a, &a.code)
+		})
+}
+
+const templateHelp = `
+The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project
+and has a config or prompts beside it, else in .ralph; 'ralph init --preset ralph-loop' writes both. Without a template there is a built-in one. The folder of
+specifications, specs unless the configuration says otherwise, must exist. Without <max-iterations> there is no limit. The agent commits. The session log is in logs/ there.`
+
+// Run loops over the planning prompt.
+func (c *planCmd) Run(a *app, done *exit) error {
+	return c.template(a, done, "plan", c.Iterations, nil)
+}
+
+// Run loops over the building prompt.
+func (c *buildCmd) Run(a *app, done *exit) error {
+	return c.template(a, done, "build", c.Iterations, nil)
+}
+
+// Run loops over a prompt file.
+func (c *promptCmd) Run(a *app, done *exit) error {
+	return c.template(a, done, "prompt", c.Iterations, map[string]string{"prompt-file": c.File})
 }
 
 // template is a loop of seed 000: what stands as a word on the command line is
 // the same as the flag of its name.
-func (a *app) template(d localRun, file, iterations string) error {
-	for _, word := range []struct{ flag, text, called string }{
-		{"max-iterations", iterations, "the number of iterations"}, {"prompt-file", file, "the prompt file"},
-	} {
-		if word.text == "" {
-			continue
+func (f localFlags) template(a *app, done *exit, mode, iterations string, words map[string]string) error {
+	flags := f.values()
+	if iterations != "" {
+		if words == nil {
+			words = map[string]string{}
 		}
-		if _, twice := d.flags[word.flag]; twice {
-			return fmt.Errorf("%q is the word for --%s, which is given, too: give only one of them", word.text, word.flag)
-		}
-		d.flags[word.flag], d.words[word.flag] = word.text, word.called
+		words["max-iterations"] = iterations
 	}
-	return a.runLocally(d, &a.code)
+	for _, name := range slices.Sorted(maps.Keys(words)) {
+		if _, twice := flags[name]; twice {
+			return fmt.Errorf("%q is the word for --%s, which is given, too: give only one of them", words[name], name)
+		}
+	}
+	maps.Copy(flags, words)
+	called := map[string]string{}
+	for name, what := range map[string]string{"prompt-file": "the prompt file", "max-iterations": "the number of iterations"} {
+		if _, given := words[name]; given {
+			called[name] = what
+		}
+	}
+	return a.runLocally(localRun{mode: mode, flags: flags, words: f.typed(a, called), verbose: f.Verbose}, done)
 }

@@ -17,8 +17,9 @@ import (
 
 // logsCmd prints what the last run wrote down.
 type logsCmd struct {
-	Iteration          int
-	Follow, Guardrails bool
+	Iteration  int
+	Follow     bool
+	Guardrails bool
 }
 
 func (a *app) logsCommand() *cobra.Command {
@@ -27,8 +28,7 @@ func (a *app) logsCommand() *cobra.Command {
   ralph logs -f
   ralph logs 3 --guardrails
 
-Without <iteration>, it is all of them. The last run is that of this directory, or of one above it within the
-repository. What a terminal would obey is left out.`, func(_ *cobra.Command, words []string) (err error) {
+Without <iteration>, it is all of them. The last run is that of this directory, or of one above it within the repository. What a terminal would obey is left out.`, func(words []string) (err error) {
 		if len(words) > 0 {
 			if c.Iteration, err = strconv.Atoi(words[0]); err != nil {
 				return wrong("<iteration>: %q is not allowed: give a whole number", words[0])

@@ -7,16 +7,25 @@ import (
 	"github.com/org/ralph-action/internal/config"
 )
 
-// runCommand is the loop, run locally or in a container without a runner.
+// runCmd is the loop, run locally or in a container without a runner.
+type runCmd struct{ localFlags }
+
 func (a *app) runCommand() *cobra.Command {
-	return a.loop(config.ModeRun, "run", "Run the agent loop in this directory (the default command).", `Example:
+	var c runCmd
+	return a.loop(config.ModeRun, "run",
+		"Run the agent loop in this directory (the default command).",
+		`Example:
   ralph run --prompt "Fix the failing tests. Print <response>DONE</response> when they pass." \
     --guardrails "make test" --max-iterations 5
 
 Every flag is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
 'ralph init' writes. The agent or the SCM tasks commit; with --commit each-iteration ralph does, on a
-branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`,
-		func(d localRun, _ []string) error { return a.runLocally(d, &a.code) })
+branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`, &c.localFlags, func([]string) error { return c.Run(a, &a.code) })
+}
+
+// Run loops in the current directory.
+func (c *runCmd) Run(a *app, done *exit) error {
+	return a.runLocally(localRun{mode: "run", flags: c.values(), words: c.typed(a, nil), verbose: c.Verbose}, done)
 }
 
 // localDefaults are what differs locally: the mode's own, and no sandbox unless

@@ -14,10 +14,18 @@ import (
 	"github.com/org/ralph-action/internal/run/session"
 )
 
-// sessionCommand is one agent session kept going until its promise. 004
+// sessionCmd is one agent session kept going until its promise. 004
+type sessionCmd struct {
+	localFlags
+	Task string
+	Here bool
+}
+
 func (a *app) sessionCommand() *cobra.Command {
-	var here bool
-	cmd := a.loop(config.ModeSession, "session [<task>]", "Continue one agent session until it prints its promise.", `Example:
+	var c sessionCmd
+	cmd := a.loop(config.ModeSession, "session [<task>]",
+		"Continue one agent session until it prints its promise.",
+		`Example:
   ralph session "Make the tests pass" --completion-promise DONE --max-iterations 20
 
 The agent works in one session. Whenever it wants to stop without <promise>DONE</promise>, or before it did any
@@ -25,22 +33,30 @@ work, it is told to go on: claude by its stop hook, codex and amp by resuming th
 go on. Nothing is written into the agent's own configuration. 'ralph cancel' ends it.
 
 Exit code: 0 the promise was accepted; 1 a limit was reached; 2 a flag or the agent is wrong; 4 the agent failed;
-130 ended by a signal or 'ralph cancel'.`, func(d localRun, words []string) error {
-		if task := word(words, 0); task != "" {
-			for _, name := range []string{"prompt", "prompt-file"} {
-				if _, twice := d.flags[name]; twice {
-					return fmt.Errorf("the task is given twice, as a word and as the flag --%s: give only one of them", name)
-				}
-			}
-			d.flags["prompt"], d.words["prompt"] = task, "the task"
-		}
-		if here {
-			return a.sessionHere(d)
-		}
-		return a.runLocally(d, &a.code)
-	})
-	cmd.Flags().BoolVar(&here, "here", false, "Start no agent: keep the calling agent session going. For plugins and an agent's own commands.")
+130 ended by a signal or 'ralph cancel'.`, &c.localFlags, func(words []string) error {
+			c.Task = word(words, 0)
+			return c.Run(a, &a.code)
+		})
+	cmd.Flags().BoolVar(&c.Here, "here", false, "Start no agent: keep the calling agent session going. For plugins and an agent's own commands.")
 	return cmd
+}
+
+// Run keeps a session going.
+func (c *sessionCmd) Run(a *app, done *exit) error {
+	flags, words := c.values(), map[string]string{}
+	if c.Task != "" {
+		for _, name := range []string{"prompt", "prompt-file"} {
+			if _, twice := flags[name]; twice {
+				return fmt.Errorf("the task is given twice, as a word and as the flag --%s: give only one of them", name)
+			}
+		}
+		flags["prompt"], words["prompt"] = c.Task, "the task"
+	}
+	d := localRun{mode: config.ModeSession, flags: flags, words: c.typed(a, words), verbose: c.Verbose}
+	if c.Here {
+		return a.sessionHere(d)
+	}
+	return a.runLocally(d, done)
 }
 
 // sessionHere keeps the agent session going in which it is called. What an agent

@@ -16,21 +16,26 @@ import (
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
+// statusCmd tells of the last run.
+type statusCmd struct {
+	JSON bool
+}
+
 func (a *app) statusCommand() *cobra.Command {
-	var asJSON bool
+	var c statusCmd
 	cmd := a.command("status", "Show what the last run does or did.", `The last run is that of this directory, or of one above it within the repository. Runs of the action are not recorded.
 
-Exit code: 0 it goes on, or completed; 1 it ended otherwise, or was killed; 2 no run is recorded.`, func(*cobra.Command, []string) error { return a.status(asJSON, &a.code) })
-	cmd.Flags().BoolVar(&asJSON, "json", false, "Print it as JSON.")
+Exit code: 0 it goes on, or completed; 1 it ended otherwise, or was killed; 2 no run is recorded.`, func([]string) error { return c.Run(a, &a.code) })
+	cmd.Flags().BoolVar(&c.JSON, "json", false, "Print it as JSON.")
 	return cmd
 }
 
-// status tells of the last run.
-func (a *app) status(asJSON bool, done *exit) error {
+// Run tells it.
+func (c *statusCmd) Run(a *app, done *exit) error {
 	last, state, err := a.lastRun()
 	if errors.Is(err, lastrun.ErrNone) {
 		*done = exit(ralph.Invalid.ExitCode(false))
-		if !asJSON {
+		if !c.JSON {
 			return err
 		}
 	} else if err != nil {
@@ -40,7 +45,7 @@ func (a *app) status(asJSON bool, done *exit) error {
 	if state == lastrun.Killed || state == lastrun.Ended && last.End.Outcome != ralph.Completed {
 		*done = 1
 	}
-	if asJSON {
+	if c.JSON {
 		enc := json.NewEncoder(a.stdout)
 		enc.SetIndent("", "  ")
 		return enc.Encode(status)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -26,14 +27,14 @@ func (a *app) tasksCommand() *cobra.Command {
 
 // tasksPlace is where a task list lies.
 type tasksPlace struct {
-	ProjectDir, RalphDir string
+	ProjectDir string
+	RalphDir   string
 }
 
-const projectHelp = "`PATH` The project. Default: the current directory."
-
 func (p *tasksPlace) declare(fs *pflag.FlagSet) {
-	fs.StringVarP(&p.ProjectDir, "project-dir", "d", ".", projectHelp)
-	fs.StringVar(&p.RalphDir, "ralph-dir", tasks.DefaultDir, "`PATH` The folder of the list, in the project. Default: ralph.")
+	fs.StringVarP(&p.ProjectDir, "project-dir", "d", ".", "The project. Default: the current directory.")
+	fs.StringVar(&p.RalphDir, "ralph-dir", tasks.DefaultDir, "The folder of the list, in the project. Default: ralph.")
+	flagset.Called(fs, "PATH", "project-dir", "ralph-dir")
 }
 
 func (p tasksPlace) open() (*tasks.Folder, error) { return tasks.OpenFolder(p.ProjectDir, p.RalphDir) }
@@ -44,16 +45,25 @@ func (p tasksPlace) shown(path string) string { return filepath.Join(p.ProjectDi
 // tasksRules is what the list is held to.
 type tasksRules struct {
 	SkipReview bool
-	ReviewCap  uint
+	ReviewCap  int
 }
 
 const skipReviewHelp = "No review cycle: a story is done when it passes."
 
 func (r *tasksRules) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&r.SkipReview, "skip-review", false, skipReviewHelp)
-	fs.UintVar(&r.ReviewCap, "review-cap", 5, "`N` Reviews of a story before it is approved anyway; 0: no limit. Default: 5.")
+	fs.IntVar(&r.ReviewCap, "review-cap", 5, "Reviews of a story before it is approved anyway; 0: no limit. Default: 5.")
+	flagset.Called(fs, "N", "review-cap")
+}
+
+// check says what is wrong with the flags.
+func (r tasksRules) check() error {
+	if r.ReviewCap < 0 {
+		return wrong("--review-cap: give 0 or more")
+	}
+	return nil
 }
 
 func (r tasksRules) rules() tasks.Rules {
-	return tasks.Rules{SkipReview: r.SkipReview, ReviewCap: int(r.ReviewCap)}
+	return tasks.Rules{SkipReview: r.SkipReview, ReviewCap: r.ReviewCap}
 }

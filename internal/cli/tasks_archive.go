@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/usergit"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
@@ -27,10 +28,11 @@ func (a *app) tasksArchiveCommand() *cobra.Command {
 	cmd := a.command("archive", "Archive a finished list with a summary, and start over.", `It moves prd.md, tasks.json, progress.txt and notes of stories to ralph-archive/DATE-LABEL, writes summary.md beside them, puts fresh
 templates in their place, and commits exactly that. prompt.md stays as it is.
 
-Exit code: 0 it is archived; 2 nothing was done; 5 it is archived, and the commit failed.`, func(*cobra.Command, []string) error { return c.Run(a, &a.code) })
+Exit code: 0 it is archived; 2 nothing was done; 5 it is archived, and the commit failed.`, func([]string) error { return c.Run(a, &a.code) })
 	fs := cmd.Flags()
 	c.tasksPlace.declare(fs)
-	fs.StringVar(&c.Label, "label", "", "`LABEL` Name of the archive, after the date. Default: the branch of the list.")
+	fs.StringVar(&c.Label, "label", "", "Name of the archive, after the date. Default: the branch of the list.")
+	flagset.Called(fs, "LABEL", "label")
 	fs.BoolVar(&c.NoCommit, "no-commit", false, "Do not commit the archived files.")
 	return cmd
 }

@@ -29,7 +29,7 @@ func (a *app) tasksCheckCommand() *cobra.Command {
 
 Examples:
   ralph tasks check
-  ralph tasks check --format github    in a workflow: problems stand beside the lines of a pull request`, func(*cobra.Command, []string) error {
+  ralph tasks check --format github    in a workflow: problems stand beside the lines of a pull request`, func([]string) error {
 		if !slices.Contains(formats, c.Format) {
 			return wrong("--format must be one of %s, not %q", strings.Join(formats, ", "), c.Format)
 		}
@@ -38,8 +38,9 @@ Examples:
 	fs := cmd.Flags()
 	c.tasksPlace.declare(fs)
 	c.tasksRules.declare(fs)
-	fs.StringVar(&c.Format, "format", "text", "`FORMAT` Output format: text, json, or github for annotations. Default: text.")
+	fs.StringVar(&c.Format, "format", "text", "Output format: text, json, or github for annotations. Default: text.")
 	_ = fs.SetAnnotation("format", flagset.Values, formats) // it was declared before
+	flagset.Called(fs, "FORMAT", "format")
 	return cmd
 }
 
@@ -69,6 +70,9 @@ type checkedNext struct {
 
 // Run checks the list.
 func (c *tasksCheckCmd) Run(a *app, done *exit) error {
+	if err := c.tasksRules.check(); err != nil {
+		return err
+	}
 	found, err := c.check()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -21,10 +22,11 @@ func (a *app) tasksInitCommand() *cobra.Command {
 	cmd := a.command("init", "Create the directory of a task list.", `Example:
   ralph tasks init --name checkout
 
-What exists stays as it is.`, func(*cobra.Command, []string) error { return c.Run(a) })
+What exists stays as it is.`, func([]string) error { return c.Run(a) })
 	fs := cmd.Flags()
 	c.tasksPlace.declare(fs)
-	fs.StringVar(&c.Name, "name", "", "`FEATURE` Name of the feature. The branch is ralph/FEATURE.")
+	fs.StringVar(&c.Name, "name", "", "Name of the feature. The branch is ralph/FEATURE.")
+	flagset.Called(fs, "FEATURE", "name")
 	return cmd
 }
 

@@ -3,13 +3,22 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 )
 
-// tasksIntegrateCommand puts together what lanes have made.
+// tasksIntegrateCmd puts together what lanes have made.
+type tasksIntegrateCmd struct {
+	localFlags
+	Lanes      string
+	ProjectDir string
+}
+
 func (a *app) tasksIntegrateCommand() *cobra.Command {
-	var project string
-	cmd := a.loop(config.ModeIntegrate, "integrate <dir>", "Integrate the work of the lanes of a plan.", `Example:
+	var c tasksIntegrateCmd
+	cmd := a.loop(config.ModeIntegrate, "integrate <dir>",
+		"Integrate the work of the lanes of a plan.",
+		`Example:
   ralph tasks integrate lanes
 
 <dir> is the folder with plan.json, and with what the lanes handed over below it.
@@ -19,10 +28,19 @@ or makes a check fail that passed before, goes back to the list with the reason.
 Nothing is pushed.
 
 Exit code: 0 the integration did its work, also if stories are left; 2 the plan, the folder or a flag is wrong; 5 a commit failed;
-130 ended by a signal.`, func(d localRun, words []string) error {
-		d.dir, d.flags["lanes"], d.words["lanes"] = project, words[0], "the folder of the lanes"
-		return a.runLocally(d, &a.code)
-	})
-	cmd.Flags().StringVarP(&project, "project-dir", "d", "", projectHelp)
+130 ended by a signal.`, &c.localFlags, func(words []string) error {
+			c.Lanes = words[0]
+			return c.Run(a, &a.code)
+		})
+	fs := cmd.Flags()
+	fs.StringVarP(&c.ProjectDir, "project-dir", "d", "", "The project. Default: the current directory.")
+	flagset.Called(fs, "PATH", "project-dir")
 	return cmd
+}
+
+// Run integrates a wave.
+func (c *tasksIntegrateCmd) Run(a *app, done *exit) error {
+	flags := c.values()
+	flags["lanes"] = c.Lanes
+	return a.runLocally(localRun{mode: config.ModeIntegrate, dir: c.ProjectDir, flags: flags, words: c.typed(a, map[string]string{"lanes": "the folder of the lanes"}), verbose: c.Verbose}, done)
 }

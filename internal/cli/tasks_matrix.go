@@ -15,7 +15,8 @@ import (
 // tasksMatrixCmd prints what can be worked on at the same time.
 type tasksMatrixCmd struct {
 	tasksPlace
-	SkipReview, Output bool
+	SkipReview bool
+	Output     bool
 }
 
 func (a *app) tasksMatrixCommand() *cobra.Command {
@@ -25,7 +26,7 @@ of each. Stories that are done on their branch (of origin, as it was fetched) wa
 what is checked out: then the mode is merge. A matrix without a job is an error in GitHub Actions: make the job depend on jobs != '0'.
 
 Example, as a step with the id ready:
-  ralph tasks matrix --output`, func(*cobra.Command, []string) error { return c.Run(a) })
+  ralph tasks matrix --output`, func([]string) error { return c.Run(a) })
 	fs := cmd.Flags()
 	c.tasksPlace.declare(fs)
 	fs.BoolVar(&c.SkipReview, "skip-review", false, skipReviewHelp)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/origin"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/fanout"
@@ -20,10 +21,12 @@ import (
 type tasksPlanCmd struct {
 	tasksPlace
 	tasksRules
-	Lanes, Wave, MaxWaves int
-	MaxCostUSD            float64
-	File                  string
-	Output                bool
+	Lanes      int
+	Wave       int
+	MaxWaves   int
+	MaxCostUSD float64
+	File       string
+	Output     bool
 }
 
 func (a *app) tasksPlanCommand() *cobra.Command {
@@ -35,21 +38,27 @@ here. What its commits cost by their trailers is taken off the budget; the lanes
 It prints the matrix of jobs, one line of JSON. When nothing is left to do, it is empty: make the job depend on lanes != '0'.
 
 Example, as a step with the id plan:
-  ralph tasks plan --output`, func(*cobra.Command, []string) error { return c.Run(a) })
+  ralph tasks plan --output`, func([]string) error { return c.Run(a) })
 	fs := cmd.Flags()
 	c.tasksPlace.declare(fs)
 	c.tasksRules.declare(fs)
-	fs.IntVar(&c.Lanes, "lanes", 8, "`N` At most how many jobs, up to 256. Default: 8.")
-	fs.IntVar(&c.Wave, "wave", 1, "`N` Number of the wave. Default: 1.")
-	fs.IntVar(&c.MaxWaves, "max-waves", 0, "`N` How many waves there may be; 0: no limit. Default: 0.")
-	fs.Float64Var(&c.MaxCostUSD, "max-cost-usd", 0, "`USD` What all waves together may cost; 0: no limit. Default: 0.")
-	fs.StringVar(&c.File, "file", "plan.json", "`FILE` Where the plan goes. Default: plan.json.")
+	fs.IntVar(&c.Lanes, "lanes", 8, "At most how many jobs, up to 256. Default: 8.")
+	fs.IntVar(&c.Wave, "wave", 1, "Number of the wave. Default: 1.")
+	fs.IntVar(&c.MaxWaves, "max-waves", 0, "How many waves there may be; 0: no limit. Default: 0.")
+	fs.Float64Var(&c.MaxCostUSD, "max-cost-usd", 0, "What all waves together may cost; 0: no limit. Default: 0.")
+	fs.StringVar(&c.File, "file", "plan.json", "Where the plan goes. Default: plan.json.")
+	flagset.Called(fs, "N", "lanes", "wave", "max-waves")
+	flagset.Called(fs, "USD", "max-cost-usd")
+	flagset.Called(fs, "FILE", "file")
 	fs.BoolVar(&c.Output, "output", false, "Also set the step outputs matrix, lanes, plan, parts and wave (GITHUB_OUTPUT).")
 	return cmd
 }
 
 // Run makes the plan.
 func (c *tasksPlanCmd) Run(a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	folder, err := c.open()
 	if err != nil {
 		return err

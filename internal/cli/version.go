@@ -22,7 +22,7 @@ func (a *app) version() string {
 
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
-	cmd := a.command("version", "Print the version.", "", func(*cobra.Command, []string) error {
+	cmd := a.command("version", "Print the version.", "", func([]string) error {
 		text := []byte(a.build.Version)
 		if asJSON {
 			var err error

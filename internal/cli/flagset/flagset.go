@@ -16,8 +16,9 @@ import (
 
 // Annotations of flags, for those who show or complete them.
 const (
-	Group  = "group"  // what it is about, of a flag of the table
-	Values = "values" // those of a choice
+	Group       = "group"       // what it is about, of a flag of the table
+	Placeholder = "placeholder" // what stands for its value
+	Values      = "values"      // those of a choice
 )
 
 // Register declares the inputs as flags of a mode's command. defaults are the command's
@@ -62,9 +63,6 @@ func declare(fs *pflag.FlagSet, in input.Input, name, help string, hidden bool) 
 	if name == in.Name && in.Short != 0 {
 		letter = string(in.Short)
 	}
-	if in.Kind != input.Bool {
-		help = "`" + cmp.Or(in.Placeholder, "VALUE") + "` " + help
-	}
 	if repeated(in) {
 		fs.StringArrayP(name, letter, nil, help)
 	} else {
@@ -72,7 +70,7 @@ func declare(fs *pflag.FlagSet, in input.Input, name, help string, hidden bool) 
 	}
 	f := fs.Lookup(name)
 	f.Hidden = hidden
-	f.Annotations = map[string][]string{Group: {in.Group}, Values: in.Enum}
+	f.Annotations = map[string][]string{Group: {in.Group}, Placeholder: {cmp.Or(in.Placeholder, "STRING")}, Values: in.Enum}
 	switch in.Kind {
 	case input.Bool:
 		f.NoOptDefVal = "true"
@@ -91,17 +89,11 @@ func Another(fs *pflag.FlagSet, other, name string) {
 	fs.Lookup(other).Hidden = true
 }
 
-// Usage is what stands for the value of a flag, "" if it needs none, and its help. Usages
-// begin with the former in backquotes, as pflag has it.
-func Usage(f *pflag.Flag) (placeholder, help string) {
-	placeholder, help, ok := strings.Cut(strings.TrimPrefix(f.Usage, "`"), "` ")
-	switch {
-	case f.NoOptDefVal != "":
-		return "", f.Usage
-	case !ok:
-		return "VALUE", f.Usage
+// Called says what stands for the values of flags in the help.
+func Called(fs *pflag.FlagSet, placeholder string, names ...string) {
+	for _, name := range names {
+		_ = fs.SetAnnotation(name, Placeholder, []string{placeholder}) // it was declared before
 	}
-	return placeholder, help
 }
 
 // Listed reports whether the mode's --help has an input: not what it refuses, what only

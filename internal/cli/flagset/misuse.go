@@ -75,7 +75,7 @@ func Explain(fs *pflag.FlagSet, err error) string {
 	case errors.As(err, &missing):
 		return "--" + missing.GetFlag().Name + " needs a value"
 	case errors.As(err, &invalid):
-		give := map[string]string{"bool": "true or false", "int": "a whole number", "uint": "a whole number from 0", "float64": "a number"}[invalid.GetFlag().Value.Type()]
+		give := map[string]string{"bool": "true or false", "int": "a whole number", "float64": "a number"}[invalid.GetFlag().Value.Type()]
 		return fmt.Sprintf("--%s: %q is not allowed: give %s", invalid.GetFlag().Name, invalid.GetValue(), give)
 	case errors.As(err, &syntax):
 		return "unknown flag " + syntax.GetSpecifiedFlag()

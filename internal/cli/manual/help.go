@@ -33,11 +33,7 @@ func Help(cmd *cobra.Command, width int) string {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		title := strings.Join(f.Annotations[flagset.Group], "")
 		if !f.Hidden {
-			name, help := spelled(cmd, f)
-			if f.Shorthand == "" {
-				name = "    " + name
-			}
-			rows[title] = append(rows[title], [2]string{name, help})
+			rows[title] = append(rows[title], [2]string{strings.Repeat(" ", 4-min(4, 4*len(f.Shorthand))) + spelled(cmd, f), f.Usage})
 		}
 		if !slices.Contains(titles, title) {
 			titles = append(titles, title)
@@ -87,20 +83,19 @@ func writeTable(b *strings.Builder, title string, rows [][2]string, width int) {
 	}
 }
 
-// spelled is a flag as one types it, and its help.
-func spelled(cmd *cobra.Command, f *pflag.Flag) (name, help string) {
-	name = "--" + f.Name
+// spelled is a flag as one types it.
+func spelled(cmd *cobra.Command, f *pflag.Flag) string {
+	name := "--" + f.Name
 	if no := cmd.Flags().Lookup("no-" + f.Name); no != nil && no.Hidden {
 		name = "--[no-]" + f.Name
+	}
+	if f.NoOptDefVal == "" {
+		name += "=" + cmp.Or(strings.Join(f.Annotations[flagset.Placeholder], ""), "STRING")
 	}
 	if f.Shorthand != "" {
 		name = "-" + f.Shorthand + ", " + name
 	}
-	placeholder, help := flagset.Usage(f)
-	if placeholder != "" {
-		name += "=" + placeholder
-	}
-	return name, help
+	return name
 }
 
 // leaves are the commands below one that do something and are listed.

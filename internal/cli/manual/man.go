@@ -66,8 +66,7 @@ func writeCommand(b *strings.Builder, cmd *cobra.Command) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {
-			name, help := spelled(cmd, f)
-			fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(name), roff(help))
+			fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(spelled(cmd, f)), roff(f.Usage))
 		}
 	})
 }

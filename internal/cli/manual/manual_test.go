@@ -30,7 +30,8 @@ func model() *cobra.Command {
 	tasks := &cobra.Command{Use: "tasks <command>", Short: "Lists.", GroupID: "Work"}
 	root.AddCommand(tasks)
 	format := add(tasks, cobra.Command{Use: "check", Short: "Check."})
-	format.String("format", "text", "`FORMAT` .text or\nJSON \\\\ done")
+	format.String("format", "text", ".text or\nJSON \\\\ done")
+	_ = format.SetAnnotation("format", flagset.Placeholder, []string{"FORMAT"})
 	_ = format.SetAnnotation("format", flagset.Group, []string{"Display"})
 	add(root, cobra.Command{Use: "prompt <file>", Short: "'Loop' over a file.", GroupID: "Work"})
 	add(root, cobra.Command{Use: "ghost", Hidden: true})
@@ -68,13 +69,13 @@ Example:
 A long line.
 
 Flags:
-  -a, --agent=VALUE    The
-                       agent.
-                       More of
-                       it.
-      --[no-]dry       Nothing
-                       is
-                       pushed.
+  -a, --agent=STRING    The
+                        agent.
+                        More
+                        of it.
+      --[no-]dry        Nothing
+                        is
+                        pushed.
 `},
 		{check, `Usage: ralph tasks check [flags]
 
@@ -105,7 +106,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		".TH RALPH 1 \"\" \"ralph 1.2.3\"\n", ".SS run [flags]\n", ".B \\-a, \\-\\-agent=VALUE\n", "\n\\&.text or JSON \\e\\e done\n",
+		".TH RALPH 1 \"\" \"ralph 1.2.3\"\n", ".SS run [flags]\n", ".B \\-a, \\-\\-agent=STRING\n", "\n\\&.text or JSON \\e\\e done\n",
 		"\n\\&'Loop' over a file.\n", ".TP\n.B 130\ninterrupted\n",
 	} {
 		if !strings.Contains(page, want) {
