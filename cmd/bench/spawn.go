@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/spf13/cobra" // linked like the rest of the product: see sandbox
+	_ "github.com/alecthomas/kong" // linked like the rest of the product: see sandbox
 
 	_ "github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"

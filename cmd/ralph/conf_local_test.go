@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The binary is one of Go and cobra, and its version is that of the build. 001-01 001-02
+// The binary is one of Go and kong, and its version is that of the build. 001-01 001-02
 func TestBinary(t *testing.T) {
 	t.Parallel()
 	ralph := binary(t)
@@ -26,8 +26,8 @@ func TestBinary(t *testing.T) {
 			t.Errorf("ralph %s = %q, want the version of the build", flag, got)
 		}
 	}
-	if got := run("go", "version", "-m", ralph); !strings.Contains(got, "\tpath\tgithub.com/org/ralph-action/cmd/ralph\n") || !strings.Contains(got, "\tdep\tgithub.com/spf13/cobra\t") {
-		t.Errorf("the binary is not cmd/ralph with cobra:\n%s", got)
+	if got := run("go", "version", "-m", ralph); !strings.Contains(got, "\tpath\tgithub.com/org/ralph-action/cmd/ralph\n") || !strings.Contains(got, "\tdep\tgithub.com/alecthomas/kong\t") {
+		t.Errorf("the binary is not cmd/ralph with kong:\n%s", got)
 	}
 	help := run(ralph, "--help")
 	for _, command := range []string{"run", "init", "plan", "build", "prompt", "supervise", "action"} {

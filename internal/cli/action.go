@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
@@ -25,13 +23,19 @@ import (
 	"github.com/org/ralph-action/internal/run/stepdir"
 )
 
-// actionCommand is the GitHub Action.
-func (a *app) actionCommand() *cobra.Command {
-	return a.command("action", "Run as a GitHub Action: read INPUT_* and GITHUB_*.", `The runner starts this; see the README for a workflow. By hand, in a checkout:
-  env 'INPUT_PROMPT=Fix the failing tests' GITHUB_WORKSPACE=$PWD ralph action`, func([]string) error {
-		a.code = exit(a.action(nil).ExitCode)
-		return nil
-	})
+// actionCmd is the GitHub Action.
+type actionCmd struct{}
+
+// Help is shown below the usage line.
+func (actionCmd) Help() string {
+	return `The runner starts this; see the README for a workflow. By hand, in a checkout:
+  env 'INPUT_PROMPT=Fix the failing tests' GITHUB_WORKSPACE=$PWD ralph action`
+}
+
+// Run reads what the runner hands over and runs the pipeline.
+func (actionCmd) Run(a *app, done *exit) error {
+	*done = exit(a.action(nil).ExitCode)
+	return nil
 }
 
 // action runs the pipeline as the runner asked for it. show replaces the log of
@@ -50,14 +54,12 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) (report ralph.Repo
 	return report
 }
 
-// postCommand is the step that a runner starts after the job's others, also when it was
+// postCmd is the step that a runner starts after the job's others, also when it was
 // cancelled.
-func (a *app) postCommand() *cobra.Command {
-	return a.command("post", "", "", func([]string) error { return a.post(&a.code) })
-}
+type postCmd struct{}
 
-// post publishes what the action left, if it was killed.
-func (a *app) post(done *exit) error {
+// Run publishes what the action left, if it was killed.
+func (postCmd) Run(a *app, done *exit) error {
 	sources := a.actionSources()
 	ctx, cancel := a.signals(func(string) {})
 	defer cancel()

@@ -9,32 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/agent/hook"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // cancelCmd ends the session loops of a project.
 type cancelCmd struct {
-	ProjectDir string
-	Session    string
+	ProjectDir string `name:"project-dir" file:"" placeholder:"PATH" help:"The project; where you are when it is not given."`
+	Session    string `placeholder:"ID" help:"End the loop of this agent session only."`
 }
 
-func (a *app) cancelCommand() *cobra.Command {
-	var c cancelCmd
-	cmd := a.command("cancel", "End the run of this project.", `Example:
+// Help is shown below the flags.
+func (cancelCmd) Help() string {
+	return `Example:
   ralph cancel
 
 The next stop of an agent session whose loop was cancelled is let through. A run that
-works in the project is asked to end, and what it has done stays.`, func([]string) error { return c.Run(a) })
-	fs := cmd.Flags()
-	fs.StringVar(&c.ProjectDir, "project-dir", "", "The project; where you are when it is not given.")
-	fs.StringVar(&c.Session, "session", "", "End the loop of this agent session only.")
-	flagset.Called(fs, "PATH", "project-dir")
-	flagset.Called(fs, "ID", "session")
-	return cmd
+works in the project is asked to end, and what it has done stays.`
 }
 
 // Run ends them.

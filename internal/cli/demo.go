@@ -8,10 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/cli/demo"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/secret"
@@ -23,30 +20,22 @@ import (
 // Nothing in the pipeline knows: it finds a checkout, a runner's environment
 // and a claude that happens to be ours.
 type demoCmd struct {
-	Keep string
+	Keep string `file:"" help:"Folder for the demo's files; it must not exist. Default: a new temporary one." placeholder:"DIR"`
 }
 
-func (a *app) demoCommand() *cobra.Command {
-	var c demoCmd
-	cmd := a.command("demo", "Show the whole pipeline: no key, no network, no Docker.", "Example:\n  ralph demo", func([]string) error { return c.Run(a, &a.code) })
-	fs := cmd.Flags()
-	fs.StringVar(&c.Keep, "keep", "", "Folder for the demo's files; it must not exist. Default: a new temporary one.")
-	flagset.Called(fs, "DIR", "keep")
-	return cmd
-}
+// Help is shown below the flags.
+func (demoCmd) Help() string { return "Example:\n  ralph demo" }
 
-// demoAgentCommand plays the agent; the demo starts it as claude, with claude's flags.
-func (a *app) demoAgentCommand() *cobra.Command {
-	cmd := a.command("demo-agent [<argument>...]", "", "", func(words []string) error { return a.demoAgent(words, &a.code) })
-	cmd.DisableFlagParsing = true
-	return cmd
+// demoAgentCmd plays the agent; the demo starts it as claude.
+type demoAgentCmd struct {
+	Args []string `arg:"" optional:"" passthrough:""`
 }
 
 const demoPause = 120 * time.Millisecond
 
-// demoAgent ignores claude's flags and acts its script.
-func (a *app) demoAgent(words []string, done *exit) error {
-	if slices.Contains(words, "--version") {
+// Run ignores claude's flags and acts its script.
+func (c demoAgentCmd) Run(a *app, done *exit) error {
+	if slices.Contains(c.Args, "--version") {
 		_, err := fmt.Fprintln(a.stdout, "ralph demo agent")
 		return err
 	}

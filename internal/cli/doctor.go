@@ -9,8 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/output"
@@ -26,16 +24,14 @@ import (
 // workspace.
 type doctorCmd struct {
 	localFlags
-	Offline bool
-	Host    bool
-	JSON    bool
+	Offline bool `help:"Do not contact the forge or the model: nothing leaves this machine."`
+	Host    bool `help:"Look at this machine as a runner for org/ralph-action/host: namespaces, the toolchain, and the commands on PATH that the sandbox cannot start."`
+	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
 
-func (a *app) doctorCommand() *cobra.Command {
-	var c doctorCmd
-	cmd := a.loop(config.ModeRun, "doctor",
-		"Check what a run needs, and say what to do.",
-		`Examples:
+// Help is shown below the flags.
+func (doctorCmd) Help() string {
+	return `Examples:
   ralph doctor
   ralph doctor --host
   ralph doctor --agent codex --guardrails "make test"
@@ -43,12 +39,7 @@ func (a *app) doctorCommand() *cobra.Command {
 
 It reads the same flags and files as 'ralph run', and says for each red line what to do about it. Nothing is spent,
 nothing is written into the workspace, no program of the workspace is run, and no value of a secret is shown. The exit
-code is 0 when nothing is red, else 2.`, &c.localFlags, func([]string) error { return c.Run(a, &a.code) })
-	fs := cmd.Flags()
-	fs.BoolVar(&c.Offline, "offline", false, "Do not contact the forge or the model: nothing leaves this machine.")
-	fs.BoolVar(&c.Host, "host", false, "Look at this machine as a runner for org/ralph-action/host: namespaces, the toolchain, and the commands on PATH that the sandbox cannot start.")
-	fs.BoolVar(&c.JSON, "json", false, "Print the table as JSON.")
-	return cmd
+code is 0 when nothing is red, else 2.`
 }
 
 const doctorTime = 2 * time.Minute // for everything: each check has a limit of its own

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent/hook"
@@ -22,32 +21,38 @@ import (
 // and may wait for the answer longer than a person would.
 const hookPatience = 5 * time.Second
 
-// hookCommand answers the hooks of an agent CLI. Its words are read here and not by
+// hookCmd answers the hooks of an agent CLI. Its words are read here and not by
 // the parser of flags, because a hook that exits with 2 stops the agent: whatever
 // is wrong, it exits with 0.
-func (a *app) hookCommand() *cobra.Command {
-	cmd := a.command("hook [<event>...]", "Answer the hooks of an agent CLI: JSON in, JSON out.", `Example, in the settings of claude:
+type hookCmd struct {
+	Words []string `arg:"" optional:"" passthrough:"" name:"event" help:"stop, pre-tool-use, post-tool-use, session-start or user-prompt-expansion; stop takes --session FILE."`
+}
+
+// Help is shown below the flags.
+func (hookCmd) Help() string {
+	return `Example, in the settings of claude:
   {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "ralph hook stop"}]}]}}
 
 It reads what the CLI says about the event as JSON on stdin, and answers with one line of JSON on stdout. Warnings
 go to stderr. The exit code is always 0: a hook that has lost its way lets the agent go on.
 
 stop --session FILE answers for the session loop whose state is in FILE. Without it, the loops are those that
-'ralph session --here' began in the project.`, nil)
-	cmd.DisableFlagParsing = true
-	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		if slices.Contains(words, "--help") || slices.Contains(words, "-h") {
-			return cmd.Help()
-		}
-		debug.SetGCPercent(400) // a short life, and what is read in it is bounded
-		answer := a.hook(words)
-		for _, w := range answer.Warnings {
-			fmt.Fprintln(a.stderr, "ralph hook:", w)
-		}
-		_, _ = a.stdout.Write(answer.JSON()) // nobody is left to tell
-		return nil
+'ralph session --here' began in the project.`
+}
+
+// Run answers one event.
+func (c *hookCmd) Run(a *app) error {
+	if slices.Contains(c.Words, "--help") || slices.Contains(c.Words, "-h") {
+		_, err := fmt.Fprintln(a.stdout, c.Help())
+		return err
 	}
-	return cmd
+	debug.SetGCPercent(400) // a short life, and what is read in it is bounded
+	answer := a.hook(c.Words)
+	for _, w := range answer.Warnings {
+		fmt.Fprintln(a.stderr, "ralph hook:", w)
+	}
+	_, _ = a.stdout.Write(answer.JSON()) // nobody is left to tell
+	return nil
 }
 
 // hook never fails: what panics is an approval, too.

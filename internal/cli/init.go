@@ -9,11 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/actions"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/rundir"
@@ -23,48 +21,28 @@ import (
 // initCmd sets the current directory up, by questions, by flags or with a
 // preset.
 type initCmd struct {
-	Yes                bool
-	Agent              string
-	AgentFlags         string
-	MaxIterations      string
-	CompletionResponse string
-	Guardrails         []string
-	NoGuardrails       bool
-	SCMCommand         string
-	SCMTasks           string
-	Preset             string
-	Force              bool
+	Yes                bool     `short:"y" help:"Ask nothing: use the flags, what is found in the project, and the defaults."`
+	Agent              string   `aliases:"agent-command" placeholder:"CMD" help:"Agent command. Default: the first of ${agents} on PATH."`
+	AgentFlags         string   `placeholder:"A,B" help:"Flags of the agent, separated by commas."`
+	MaxIterations      string   `placeholder:"N" help:"Maximum number of iterations. Default: 10."`
+	CompletionResponse string   `placeholder:"TEXT" help:"What the agent answers when it is done. Default: DONE."`
+	Guardrails         []string `aliases:"guardrail" sep:"none" placeholder:"CMD" help:"Command that must pass; may be repeated. Default: the checks found in the project."`
+	NoGuardrails       bool     `help:"No guardrails, even if checks are found in the project."`
+	SCMCommand         string   `name:"scm-command" placeholder:"CMD" help:"Version control command, such as git."`
+	SCMTasks           string   `name:"scm-tasks" placeholder:"A,B" help:"What it does when the guardrails pass, such as commit,push."`
+	Preset             string   `placeholder:"NAME" help:"Write a set of files instead of settings: ralph-loop is what 'ralph plan' and 'ralph build' start from."`
+	Force              bool     `help:"Overwrite what exists, without asking."`
 }
 
-func (a *app) initCommand() *cobra.Command {
-	var c initCmd
-	cmd := a.command("init", "Write settings for 'ralph run', or files for 'ralph plan'.", `Examples:
+// Help is shown below the flags.
+func (initCmd) Help() string {
+	return `Examples:
   ralph init
   ralph init --yes --agent claude --agent-flags=--model,opus --guardrails "make test"
   ralph init --preset ralph-loop
 
 It writes .ralph/settings.json, which 'ralph run' reads. Guardrails are proposed from make targets, package.json,
-go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`, func([]string) error { return c.Run(a, &a.code) })
-	fs := cmd.Flags()
-	fs.BoolVarP(&c.Yes, "yes", "y", false, "Ask nothing: use the flags, what is found in the project, and the defaults.")
-	fs.StringVar(&c.Agent, "agent", "", "Agent command. Default: the first of "+strings.Join(starter.Agents(), ", ")+" on PATH.")
-	fs.StringVar(&c.AgentFlags, "agent-flags", "", "Flags of the agent, separated by commas.")
-	fs.StringVar(&c.MaxIterations, "max-iterations", "", "Maximum number of iterations. Default: 10.")
-	fs.StringVar(&c.CompletionResponse, "completion-response", "", "What the agent answers when it is done. Default: DONE.")
-	fs.StringArrayVar(&c.Guardrails, "guardrails", nil, "Command that must pass; may be repeated. Default: the checks found in the project.")
-	fs.BoolVar(&c.NoGuardrails, "no-guardrails", false, "No guardrails, even if checks are found in the project.")
-	fs.StringVar(&c.SCMCommand, "scm-command", "", "Version control command, such as git.")
-	fs.StringVar(&c.SCMTasks, "scm-tasks", "", "What it does when the guardrails pass, such as commit,push.")
-	fs.StringVar(&c.Preset, "preset", "", "Write a set of files instead of settings: ralph-loop is what 'ralph plan' and 'ralph build' start from.")
-	fs.BoolVar(&c.Force, "force", false, "Overwrite what exists, without asking.")
-	flagset.Called(fs, "CMD", "agent", "guardrails", "scm-command")
-	flagset.Called(fs, "A,B", "agent-flags", "scm-tasks")
-	flagset.Called(fs, "N", "max-iterations")
-	flagset.Called(fs, "TEXT", "completion-response")
-	flagset.Called(fs, "NAME", "preset")
-	flagset.Another(fs, "agent-command", "agent")
-	flagset.Another(fs, "guardrail", "guardrails")
-	return cmd
+go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`
 }
 
 // Run writes settings or a preset. Nothing is left behind when it cannot, or

@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
@@ -31,26 +30,16 @@ import (
 
 // localFlags are the flags of every command that runs a loop locally.
 type localFlags struct {
-	Verbose bool
-	flags   *pflag.FlagSet
+	kong.Plugins
+	Verbose bool `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
+	flags   flagset.Flags
 }
 
-const verboseHelp = "Print the effective settings, their sources, and each step on stderr."
-
-// loop is a command that runs a loop of a mode, and takes the flags of the table.
-func (a *app) loop(mode, usage, short, long string, f *localFlags, run func(words []string) error) *cobra.Command {
-	cmd := a.command(usage, short, long, run)
-	cmd.Annotations = map[string]string{modeOf: mode}
-	f.flags = cmd.Flags()
-	f.flags.BoolVarP(&f.Verbose, "verbose", "V", false, verboseHelp)
-	return cmd
-}
-
-func (f localFlags) values() map[string]string { return flagset.Given(f.flags) }
+func (f localFlags) values() map[string]string { return f.flags.Values() }
 
 // typed is words, and the flags that were given by their letter.
 func (f localFlags) typed(a *app, words map[string]string) map[string]string {
-	all := flagset.Typed(f.flags, a.args)
+	all := f.flags.Typed(a.args)
 	maps.Copy(all, words)
 	return all
 }
@@ -210,58 +199,42 @@ func inhabited(dir string) bool {
 // planCmd, buildCmd and promptCmd are the loops of seed 000.
 type planCmd struct {
 	localFlags
-	Iterations string
-}
-
-func (a *app) planCommand() *cobra.Command {
-	var c planCmd
-	return a.loop(config.ModePlan, "plan [<max-iterations>]",
-		"Loop over the planning prompt until the plan is complete.",
-		"Example:\n  ralph plan 5\n"+fmt.Sprintf(templateHelp, "plan"), &c.localFlags, func(words []string) error {
-			c.Iterations = word(words, 0)
-			return c.Run(a, &a.code)
-		})
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type buildCmd struct {
 	localFlags
-	Iterations string
-}
-
-func (a *app) buildCommand() *cobra.Command {
-	var c buildCmd
-	return a.loop(config.ModeBuild, "build [<max-iterations>]",
-		"Loop over the building prompt until the plan is done.",
-		"Example:\n  ralph build 20\n"+fmt.Sprintf(templateHelp, "build"), &c.localFlags, func(words []string) error {
-			c.Iterations = word(words, 0)
-			return c.Run(a, &a.code)
-		})
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type promptCmd struct {
 	localFlags
-	File       string
-	Iterations string
-}
-
-func (a *app) promptCommand() *cobra.Command {
-	var c promptCmd
-	return a.loop(config.ModePrompt, "prompt <file> [<max-iterations>]",
-		"Loop over a prompt file of your own.",
-		`Example:
-  ralph prompt prompts/refactor.md 10
-
-The file must say that the agent prints <promise>COMPLETE</promise> when it is done. Without <max-iterations> there is
-no limit. $NAME and ${NAME} are replaced in the prompt: SPECS_DIR, MODE, PLAN_FILE, and what the configuration file defines.`, &c.localFlags, func(words []string) error {
-			c.File, c.Iterations = words[0], word(words, 1)
-			return c.Run(a, &a.code)
-		})
+	File       string `arg:"" name:"file" file:"" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 const templateHelp = `
 The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project
 and has a config or prompts beside it, else in .ralph; 'ralph init --preset ralph-loop' writes both. Without a template there is a built-in one. The folder of
-specifications, specs unless the configuration says otherwise, must exist. Without <max-iterations> there is no limit. The agent commits. The session log is in logs/ there.`
+specifications, specs unless the configuration says otherwise, must exist. The agent commits. The session log is in logs/ there.`
+
+// Help is shown below the flags.
+func (planCmd) Help() string {
+	return "Example:\n  ralph plan 5\n" + fmt.Sprintf(templateHelp, "plan")
+}
+
+// Help is shown below the flags.
+func (buildCmd) Help() string {
+	return "Example:\n  ralph build 20\n" + fmt.Sprintf(templateHelp, "build")
+}
+
+// Help is shown below the flags.
+func (promptCmd) Help() string {
+	return `Example:
+  ralph prompt prompts/refactor.md 10
+
+$NAME and ${NAME} are replaced in the prompt: SPECS_DIR, MODE, PLAN_FILE, and what the configuration file defines.`
+}
 
 // Run loops over the planning prompt.
 func (c *planCmd) Run(a *app, done *exit) error {

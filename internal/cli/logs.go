@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-
-	"github.com/spf13/cobra"
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/cli/output"
@@ -17,29 +14,18 @@ import (
 
 // logsCmd prints what the last run wrote down.
 type logsCmd struct {
-	Iteration  int
-	Follow     bool
-	Guardrails bool
+	Iteration  int  `arg:"" optional:"" name:"iteration" help:"The iteration. Default: all."`
+	Follow     bool `short:"f" help:"Go on with what the run writes, until it ends."`
+	Guardrails bool `help:"What the guardrails printed, instead of what the agent did."`
 }
 
-func (a *app) logsCommand() *cobra.Command {
-	var c logsCmd
-	cmd := a.command("logs [<iteration>]", "Print or follow the log of the last run.", `Examples:
+// Help is shown below the flags.
+func (logsCmd) Help() string {
+	return `Examples:
   ralph logs -f
   ralph logs 3 --guardrails
 
-Without <iteration>, it is all of them. The last run is that of this directory, or of one above it within the repository. What a terminal would obey is left out.`, func(words []string) (err error) {
-		if len(words) > 0 {
-			if c.Iteration, err = strconv.Atoi(words[0]); err != nil {
-				return wrong("<iteration>: %q is not allowed: give a whole number", words[0])
-			}
-		}
-		return c.Run(a, &a.code)
-	})
-	fs := cmd.Flags()
-	fs.BoolVarP(&c.Follow, "follow", "f", false, "Go on with what the run writes, until it ends.")
-	fs.BoolVar(&c.Guardrails, "guardrails", false, "What the guardrails printed, instead of what the agent did.")
-	return cmd
+The last run is that of this directory, or of one above it within the repository. What a terminal would obey is left out.`
 }
 
 // Run prints it.

@@ -4,28 +4,25 @@ import (
 	"errors"
 	"os"
 
-	"github.com/spf13/cobra"
-
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/resume"
 	"github.com/org/ralph-action/internal/config"
 )
 
 // resumeCmd starts the last run's command again, with what remains of its limits.
 type resumeCmd struct {
-	MaxIterations string
-	TaskSteps     string
-	MaxCostUSD    string
-	MaxTotal      string
-	MaxTokens     string
-	MaxDuration   string
-	Changed       bool
-	Verbose       bool
+	MaxIterations string `short:"m" placeholder:"N" help:"More iterations, instead of those that remain. After 'ralph tasks run' also -n."`
+	TaskSteps     string `short:"n" hidden:""`
+	MaxCostUSD    string `name:"max-cost-usd" placeholder:"USD" help:"More money, instead of what remains."`
+	MaxTotal      string `name:"max-total-cost-usd" placeholder:"USD" help:"Another limit for all runs on the branch together."`
+	MaxTokens     string `placeholder:"N" help:"More tokens, instead of those that remain."`
+	MaxDuration   string `placeholder:"TIME" help:"More time, instead of what remains."`
+	Changed       bool   `help:"Go on although the configuration or the task file changed, with what they say now."`
+	Verbose       bool   `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
 }
 
-func (a *app) resumeCommand() *cobra.Command {
-	var c resumeCmd
-	cmd := a.command("resume", "Continue the last run after a limit, an interrupt or a kill.", `Examples:
+// Help is shown below the flags.
+func (resumeCmd) Help() string {
+	return `Examples:
   ralph resume
   ralph resume --max-iterations 5
 
@@ -33,21 +30,7 @@ The last run in this directory goes on: the same command, on the same branch, wi
 tokens and time, which the first line says. A limit that is used up has to be given again.
 What the run had read from the environment, such as keys, has to be there again.
 
-Exit code: as of the command that is resumed; 2 if there is nothing to go on with.`, func([]string) error { return c.Run(a, &a.code) })
-	fs := cmd.Flags()
-	fs.StringVarP(&c.MaxIterations, "max-iterations", "m", "", "More iterations, instead of those that remain. After 'ralph tasks run' also -n.")
-	fs.StringVarP(&c.TaskSteps, "task-steps", "n", "", "")
-	fs.Lookup("task-steps").Hidden = true
-	fs.StringVar(&c.MaxCostUSD, "max-cost-usd", "", "More money, instead of what remains.")
-	fs.StringVar(&c.MaxTotal, "max-total-cost-usd", "", "Another limit for all runs on the branch together.")
-	fs.StringVar(&c.MaxTokens, "max-tokens", "", "More tokens, instead of those that remain.")
-	fs.StringVar(&c.MaxDuration, "max-duration", "", "More time, instead of what remains.")
-	flagset.Called(fs, "N", "max-iterations", "max-tokens")
-	flagset.Called(fs, "USD", "max-cost-usd", "max-total-cost-usd")
-	flagset.Called(fs, "TIME", "max-duration")
-	fs.BoolVar(&c.Changed, "changed", false, "Go on although the configuration or the task file changed, with what they say now.")
-	fs.BoolVarP(&c.Verbose, "verbose", "V", false, verboseHelp)
-	return cmd
+Exit code: as of the command that is resumed; 2 if there is nothing to go on with.`
 }
 
 // Run goes on.

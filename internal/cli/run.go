@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
 )
@@ -10,17 +8,15 @@ import (
 // runCmd is the loop, run locally or in a container without a runner.
 type runCmd struct{ localFlags }
 
-func (a *app) runCommand() *cobra.Command {
-	var c runCmd
-	return a.loop(config.ModeRun, "run",
-		"Run the agent loop in this directory (the default command).",
-		`Example:
+// Help is shown below the flags.
+func (runCmd) Help() string {
+	return `Example:
   ralph run --prompt "Fix the failing tests. Print <response>DONE</response> when they pass." \
     --guardrails "make test" --max-iterations 5
 
 Every flag is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
 'ralph init' writes. The agent or the SCM tasks commit; with --commit each-iteration ralph does, on a
-branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`, &c.localFlags, func([]string) error { return c.Run(a, &a.code) })
+branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`
 }
 
 // Run loops in the current directory.

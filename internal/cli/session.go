@@ -6,8 +6,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/config/problem"
@@ -17,15 +15,13 @@ import (
 // sessionCmd is one agent session kept going until its promise. 004
 type sessionCmd struct {
 	localFlags
-	Task string
-	Here bool
+	Task string `arg:"" optional:"" name:"task" help:"The task."`
+	Here bool   `help:"Start no agent: keep the calling agent session going. For plugins and an agent's own commands."`
 }
 
-func (a *app) sessionCommand() *cobra.Command {
-	var c sessionCmd
-	cmd := a.loop(config.ModeSession, "session [<task>]",
-		"Continue one agent session until it prints its promise.",
-		`Example:
+// Help is shown below the flags.
+func (sessionCmd) Help() string {
+	return `Example:
   ralph session "Make the tests pass" --completion-promise DONE --max-iterations 20
 
 The agent works in one session. Whenever it wants to stop without <promise>DONE</promise>, or before it did any
@@ -33,12 +29,7 @@ work, it is told to go on: claude by its stop hook, codex and amp by resuming th
 go on. Nothing is written into the agent's own configuration. 'ralph cancel' ends it.
 
 Exit code: 0 the promise was accepted; 1 a limit was reached; 2 a flag or the agent is wrong; 4 the agent failed;
-130 ended by a signal or 'ralph cancel'.`, &c.localFlags, func(words []string) error {
-			c.Task = word(words, 0)
-			return c.Run(a, &a.code)
-		})
-	cmd.Flags().BoolVar(&c.Here, "here", false, "Start no agent: keep the calling agent session going. For plugins and an agent's own commands.")
-	return cmd
+130 ended by a signal or 'ralph cancel'.`
 }
 
 // Run keeps a session going.

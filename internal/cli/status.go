@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/lastrun"
@@ -18,16 +16,14 @@ import (
 
 // statusCmd tells of the last run.
 type statusCmd struct {
-	JSON bool
+	JSON bool `name:"json" help:"Print it as JSON."`
 }
 
-func (a *app) statusCommand() *cobra.Command {
-	var c statusCmd
-	cmd := a.command("status", "Show what the last run does or did.", `The last run is that of this directory, or of one above it within the repository. Runs of the action are not recorded.
+// Help is shown below the flags.
+func (statusCmd) Help() string {
+	return `The last run is that of this directory, or of one above it within the repository. Runs of the action are not recorded.
 
-Exit code: 0 it goes on, or completed; 1 it ended otherwise, or was killed; 2 no run is recorded.`, func([]string) error { return c.Run(a, &a.code) })
-	cmd.Flags().BoolVar(&c.JSON, "json", false, "Print it as JSON.")
-	return cmd
+Exit code: 0 it goes on, or completed; 1 it ended otherwise, or was killed; 2 no run is recorded.`
 }
 
 // Run tells it.

@@ -3,31 +3,23 @@ package cli
 import (
 	"errors"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/config"
 )
 
 // superviseCmd is the restart manager of seed 002.
 type superviseCmd struct {
 	localFlags
-	Command []string
+	Command []string `arg:"" optional:"" name:"command" help:"The agent's command, after --."`
 }
 
-func (a *app) superviseCommand() *cobra.Command {
-	var c superviseCmd
-	return a.loop(config.ModeSupervise, "supervise [<command>...]",
-		"Restart a command until its task directory has a file DONE.",
-		`Example:
-  ralph supervise --task-dir tasks/42 --max-restarts 20 -- \
-    claude -p --dangerously-skip-permissions "Work on task 42"
+// Help is shown below the flags.
+func (superviseCmd) Help() string {
+	return `Example:
+  ralph supervise --task-dir tasks/42 --max-restarts 20 -- claude -p --dangerously-skip-permissions "Work on task 42"
 
-The agent's command comes after --. It is started again whatever its exit code, until the file DONE lies in the task folder. It finds
+The command is started again whatever its exit code, until the file DONE lies in the task folder. It finds
 the folder in TASK_FOLDER, and a new one for each run in RUN_FOLDER. It is not started again when it exits
-with 42, makes a file WAIT_WITHOUT_RESTART there, or posts a message of the type wait_without_restart.`, &c.localFlags, func(words []string) error {
-			c.Command = words
-			return c.Run(a, &a.code)
-		})
+with 42, makes a file WAIT_WITHOUT_RESTART there, or posts a message of the type wait_without_restart.`
 }
 
 // Run restarts the command.

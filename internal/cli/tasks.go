@@ -1,40 +1,27 @@
 package cli
 
 import (
+	"errors"
 	"path/filepath"
-	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// tasksCommand are the commands about a task list.
-func (a *app) tasksCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "tasks <command>", Short: "Task lists in which every story is reviewed."}
-	cmd.AddCommand(a.tasksInitCommand(), a.tasksRunCommand(), a.tasksCheckCommand(), a.tasksArchiveCommand(), a.tasksIntegrateCommand(),
-		a.tasksMatrixCommand(), a.tasksPlanCommand())
-	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		if len(words) > 0 {
-			return unexpected(cmd, words[0])
-		}
-		return wrong("expected one of %s", strings.Join(listed(cmd), ", "))
-	}
-	return cmd
+// tasksCmd are the commands about a task list.
+type tasksCmd struct {
+	Init      tasksInitCmd      `cmd:"" help:"Create the directory of a task list."`
+	Run       tasksRunCmd       `cmd:"" help:"Work through a list: implement, review, fix, review again."`
+	Check     tasksCheckCmd     `cmd:"" help:"List every problem of a list, for CI and editors."`
+	Archive   tasksArchiveCmd   `cmd:"" help:"Archive a finished list with a summary, and start over."`
+	Integrate tasksIntegrateCmd `cmd:"" help:"Integrate the work of the lanes of a plan."`
+	Matrix    tasksMatrixCmd    `cmd:"" help:"Print the stories that are ready as a matrix of jobs."`
+	Plan      tasksPlanCmd      `cmd:"" help:"Plan a wave of parallel jobs for a list."`
 }
 
 // tasksPlace is where a task list lies.
 type tasksPlace struct {
-	ProjectDir string
-	RalphDir   string
-}
-
-func (p *tasksPlace) declare(fs *pflag.FlagSet) {
-	fs.StringVarP(&p.ProjectDir, "project-dir", "d", ".", "The project. Default: the current directory.")
-	fs.StringVar(&p.RalphDir, "ralph-dir", tasks.DefaultDir, "The folder of the list, in the project. Default: ralph.")
-	flagset.Called(fs, "PATH", "project-dir", "ralph-dir")
+	ProjectDir string `short:"d" default:"." file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
+	RalphDir   string `default:"ralph" file:"" placeholder:"PATH" help:"The folder of the list, in the project. Default: ralph."`
 }
 
 func (p tasksPlace) open() (*tasks.Folder, error) { return tasks.OpenFolder(p.ProjectDir, p.RalphDir) }
@@ -44,22 +31,14 @@ func (p tasksPlace) shown(path string) string { return filepath.Join(p.ProjectDi
 
 // tasksRules is what the list is held to.
 type tasksRules struct {
-	SkipReview bool
-	ReviewCap  int
+	SkipReview bool `help:"No review cycle: a story is done when it passes."`
+	ReviewCap  int  `default:"5" placeholder:"N" help:"Reviews of a story before it is approved anyway; 0: no limit. Default: 5."`
 }
 
-const skipReviewHelp = "No review cycle: a story is done when it passes."
-
-func (r *tasksRules) declare(fs *pflag.FlagSet) {
-	fs.BoolVar(&r.SkipReview, "skip-review", false, skipReviewHelp)
-	fs.IntVar(&r.ReviewCap, "review-cap", 5, "Reviews of a story before it is approved anyway; 0: no limit. Default: 5.")
-	flagset.Called(fs, "N", "review-cap")
-}
-
-// check says what is wrong with the flags.
-func (r tasksRules) check() error {
+// Validate is called by kong.
+func (r tasksRules) Validate() error {
 	if r.ReviewCap < 0 {
-		return wrong("--review-cap: give 0 or more")
+		return errors.New("--review-cap: give 0 or more")
 	}
 	return nil
 }

@@ -7,10 +7,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/actions"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/usergit"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
@@ -19,22 +16,16 @@ import (
 // tasksArchiveCmd puts a list away.
 type tasksArchiveCmd struct {
 	tasksPlace
-	Label    string
-	NoCommit bool
+	Label    string `placeholder:"LABEL" help:"Name of the archive, after the date. Default: the branch of the list."`
+	NoCommit bool   `help:"Do not commit the archived files."`
 }
 
-func (a *app) tasksArchiveCommand() *cobra.Command {
-	var c tasksArchiveCmd
-	cmd := a.command("archive", "Archive a finished list with a summary, and start over.", `It moves prd.md, tasks.json, progress.txt and notes of stories to ralph-archive/DATE-LABEL, writes summary.md beside them, puts fresh
+// Help is shown below the flags.
+func (tasksArchiveCmd) Help() string {
+	return `It moves prd.md, tasks.json, progress.txt and notes of stories to ralph-archive/DATE-LABEL, writes summary.md beside them, puts fresh
 templates in their place, and commits exactly that. prompt.md stays as it is.
 
-Exit code: 0 it is archived; 2 nothing was done; 5 it is archived, and the commit failed.`, func([]string) error { return c.Run(a, &a.code) })
-	fs := cmd.Flags()
-	c.tasksPlace.declare(fs)
-	fs.StringVar(&c.Label, "label", "", "Name of the archive, after the date. Default: the branch of the list.")
-	flagset.Called(fs, "LABEL", "label")
-	fs.BoolVar(&c.NoCommit, "no-commit", false, "Do not commit the archived files.")
-	return cmd
+Exit code: 0 it is archived; 2 nothing was done; 5 it is archived, and the commit failed.`
 }
 
 // Run archives the list.

@@ -7,10 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/actions"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -19,29 +16,16 @@ import (
 type tasksCheckCmd struct {
 	tasksPlace
 	tasksRules
-	Format string
+	Format string `enum:"text,json,github" default:"text" help:"Output format: text, json, or github for annotations. Default: text."`
 }
 
-func (a *app) tasksCheckCommand() *cobra.Command {
-	var c tasksCheckCmd
-	formats := []string{"text", "json", "github"}
-	cmd := a.command("check", "List every problem of a list, for CI and editors.", `Exit code: 0 the list can be worked on, with or without warnings; 2 it cannot.
+// Help is shown below the flags.
+func (tasksCheckCmd) Help() string {
+	return `Exit code: 0 the list can be worked on, with or without warnings; 2 it cannot.
 
 Examples:
   ralph tasks check
-  ralph tasks check --format github    in a workflow: problems stand beside the lines of a pull request`, func([]string) error {
-		if !slices.Contains(formats, c.Format) {
-			return wrong("--format must be one of %s, not %q", strings.Join(formats, ", "), c.Format)
-		}
-		return c.Run(a, &a.code)
-	})
-	fs := cmd.Flags()
-	c.tasksPlace.declare(fs)
-	c.tasksRules.declare(fs)
-	fs.StringVar(&c.Format, "format", "text", "Output format: text, json, or github for annotations. Default: text.")
-	_ = fs.SetAnnotation("format", flagset.Values, formats) // it was declared before
-	flagset.Called(fs, "FORMAT", "format")
-	return cmd
+  ralph tasks check --format github    in a workflow: problems stand beside the lines of a pull request`
 }
 
 // checked is what there is to say about a list.
@@ -70,9 +54,6 @@ type checkedNext struct {
 
 // Run checks the list.
 func (c *tasksCheckCmd) Run(a *app, done *exit) error {
-	if err := c.tasksRules.check(); err != nil {
-		return err
-	}
 	found, err := c.check()
 	if err != nil {
 		return err

@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -14,20 +11,15 @@ import (
 // tasksInitCmd makes the folder of a task list.
 type tasksInitCmd struct {
 	tasksPlace
-	Name string
+	Name string `placeholder:"FEATURE" help:"Name of the feature. The branch is ralph/FEATURE."`
 }
 
-func (a *app) tasksInitCommand() *cobra.Command {
-	var c tasksInitCmd
-	cmd := a.command("init", "Create the directory of a task list.", `Example:
+// Help is shown below the flags.
+func (tasksInitCmd) Help() string {
+	return `Example:
   ralph tasks init --name checkout
 
-What exists stays as it is.`, func([]string) error { return c.Run(a) })
-	fs := cmd.Flags()
-	c.tasksPlace.declare(fs)
-	fs.StringVar(&c.Name, "name", "", "Name of the feature. The branch is ralph/FEATURE.")
-	flagset.Called(fs, "FEATURE", "name")
-	return cmd
+What exists stays as it is.`
 }
 
 // Run makes what is missing.

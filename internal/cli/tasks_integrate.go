@@ -1,41 +1,25 @@
 package cli
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/org/ralph-action/internal/cli/flagset"
-	"github.com/org/ralph-action/internal/config"
-)
+import "github.com/org/ralph-action/internal/config"
 
 // tasksIntegrateCmd puts together what lanes have made.
 type tasksIntegrateCmd struct {
 	localFlags
-	Lanes      string
-	ProjectDir string
+	Lanes      string `arg:"" name:"dir" file:"" help:"The folder with plan.json, and with what the lanes handed over below it."`
+	ProjectDir string `short:"d" file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
 }
 
-func (a *app) tasksIntegrateCommand() *cobra.Command {
-	var c tasksIntegrateCmd
-	cmd := a.loop(config.ModeIntegrate, "integrate <dir>",
-		"Integrate the work of the lanes of a plan.",
-		`Example:
+// Help is shown below the flags.
+func (tasksIntegrateCmd) Help() string {
+	return `Example:
   ralph tasks integrate lanes
-
-<dir> is the folder with plan.json, and with what the lanes handed over below it.
 
 Puts the stories that lanes have finished onto the branch of the plan, each as one commit, in the plan's order. What conflicts,
 or makes a check fail that passed before, goes back to the list with the reason. Run again, it goes on where it was.
 Nothing is pushed.
 
 Exit code: 0 the integration did its work, also if stories are left; 2 the plan, the folder or a flag is wrong; 5 a commit failed;
-130 ended by a signal.`, &c.localFlags, func(words []string) error {
-			c.Lanes = words[0]
-			return c.Run(a, &a.code)
-		})
-	fs := cmd.Flags()
-	fs.StringVarP(&c.ProjectDir, "project-dir", "d", "", "The project. Default: the current directory.")
-	flagset.Called(fs, "PATH", "project-dir")
-	return cmd
+130 ended by a signal.`
 }
 
 // Run integrates a wave.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/cli/matrix"
 	"github.com/org/ralph-action/internal/cli/origin"
@@ -15,23 +13,18 @@ import (
 // tasksMatrixCmd prints what can be worked on at the same time.
 type tasksMatrixCmd struct {
 	tasksPlace
-	SkipReview bool
-	Output     bool
+	SkipReview bool `help:"No review cycle: a story is done when it passes."`
+	Output     bool `help:"Also set the step outputs matrix and jobs (GITHUB_OUTPUT)."`
 }
 
-func (a *app) tasksMatrixCommand() *cobra.Command {
-	var c tasksMatrixCmd
-	cmd := a.command("matrix", "Print the stories that are ready as a matrix of jobs.", `It is one line of JSON: the stories that are not done and depend on nothing unfinished, with a branch and the mode
+// Help is shown below the flags.
+func (tasksMatrixCmd) Help() string {
+	return `It is one line of JSON: the stories that are not done and depend on nothing unfinished, with a branch and the mode
 of each. Stories that are done on their branch (of origin, as it was fetched) wait for people and are left out, unless the branch conflicts with
 what is checked out: then the mode is merge. A matrix without a job is an error in GitHub Actions: make the job depend on jobs != '0'.
 
 Example, as a step with the id ready:
-  ralph tasks matrix --output`, func([]string) error { return c.Run(a) })
-	fs := cmd.Flags()
-	c.tasksPlace.declare(fs)
-	fs.BoolVar(&c.SkipReview, "skip-review", false, skipReviewHelp)
-	fs.BoolVar(&c.Output, "output", false, "Also set the step outputs matrix and jobs (GITHUB_OUTPUT).")
-	return cmd
+  ralph tasks matrix --output`
 }
 
 // Run prints the matrix.

@@ -6,10 +6,7 @@ import (
 	"os"
 	"strconv"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/actions"
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/origin"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/fanout"
@@ -21,44 +18,28 @@ import (
 type tasksPlanCmd struct {
 	tasksPlace
 	tasksRules
-	Lanes      int
-	Wave       int
-	MaxWaves   int
-	MaxCostUSD float64
-	File       string
-	Output     bool
+	Lanes      int     `default:"8" placeholder:"N" help:"At most how many jobs, up to 256. Default: 8."`
+	Wave       int     `default:"1" placeholder:"N" help:"Number of the wave. Default: 1."`
+	MaxWaves   int     `default:"0" placeholder:"N" help:"How many waves there may be; 0: no limit. Default: 0."`
+	MaxCostUSD float64 `name:"max-cost-usd" default:"0" placeholder:"USD" help:"What all waves together may cost; 0: no limit. Default: 0."`
+	File       string  `default:"plan.json" file:"" placeholder:"FILE" help:"Where the plan goes. Default: plan.json."`
+	Output     bool    `help:"Also set the step outputs matrix, lanes, plan, parts and wave (GITHUB_OUTPUT)."`
 }
 
-func (a *app) tasksPlanCommand() *cobra.Command {
-	var c tasksPlanCmd
-	cmd := a.command("plan", "Plan a wave of parallel jobs for a list.", `A lane is a job that works on stories one after another. Stories that depend on each other, or whose touches overlap, share a lane;
+// Help is shown below the flags.
+func (tasksPlanCmd) Help() string {
+	return `A lane is a job that works on stories one after another. Stories that depend on each other, or whose touches overlap, share a lane;
 what would make it too long waits for the next wave. The list counts as origin has it on its branch (as it was fetched), else as it is committed
 here. What its commits cost by their trailers is taken off the budget; the lanes get four fifths of the rest.
 
 It prints the matrix of jobs, one line of JSON. When nothing is left to do, it is empty: make the job depend on lanes != '0'.
 
 Example, as a step with the id plan:
-  ralph tasks plan --output`, func([]string) error { return c.Run(a) })
-	fs := cmd.Flags()
-	c.tasksPlace.declare(fs)
-	c.tasksRules.declare(fs)
-	fs.IntVar(&c.Lanes, "lanes", 8, "At most how many jobs, up to 256. Default: 8.")
-	fs.IntVar(&c.Wave, "wave", 1, "Number of the wave. Default: 1.")
-	fs.IntVar(&c.MaxWaves, "max-waves", 0, "How many waves there may be; 0: no limit. Default: 0.")
-	fs.Float64Var(&c.MaxCostUSD, "max-cost-usd", 0, "What all waves together may cost; 0: no limit. Default: 0.")
-	fs.StringVar(&c.File, "file", "plan.json", "Where the plan goes. Default: plan.json.")
-	flagset.Called(fs, "N", "lanes", "wave", "max-waves")
-	flagset.Called(fs, "USD", "max-cost-usd")
-	flagset.Called(fs, "FILE", "file")
-	fs.BoolVar(&c.Output, "output", false, "Also set the step outputs matrix, lanes, plan, parts and wave (GITHUB_OUTPUT).")
-	return cmd
+  ralph tasks plan --output`
 }
 
 // Run makes the plan.
 func (c *tasksPlanCmd) Run(a *app) error {
-	if err := c.check(); err != nil {
-		return err
-	}
 	folder, err := c.open()
 	if err != nil {
 		return err

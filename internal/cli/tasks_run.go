@@ -3,25 +3,20 @@ package cli
 import (
 	"errors"
 
-	"github.com/spf13/cobra"
-
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 )
 
 // tasksRunCmd is the loop of seed 003.
 type tasksRunCmd struct {
 	localFlags
-	ProjectDir string
-	Sandbox    bool
-	NoSandbox  bool
+	ProjectDir string `short:"d" file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
+	Sandbox    bool   `help:"Require a Docker Sandbox. Default: use one if available."`
+	NoSandbox  bool   `help:"Run the agent directly, with a hook that refuses dangerous commands."`
 }
 
-func (a *app) tasksRunCommand() *cobra.Command {
-	var c tasksRunCmd
-	cmd := a.loop(config.ModeTasks, "run",
-		"Work through a list: implement, review, fix, review again.",
-		`Examples:
+// Help is shown below the flags.
+func (tasksRunCmd) Help() string {
+	return `Examples:
   ralph tasks run -n 20 --review-model opus
   ralph tasks run --parallel 3 --max-cost-usd 20
 
@@ -31,13 +26,7 @@ ralph does, on branchName of the list. With --parallel
 each agent has a repository of its own, and each story becomes a commit on the branch that is checked out.
 
 Exit code: 0 every story is done; 1 a limit, or no valid review; 2 the list, a flag or the agent is wrong; 4 the agent failed;
-5 a commit failed; 130 ended by a signal or 'ralph cancel'.`, &c.localFlags, func([]string) error { return c.Run(a, &a.code) })
-	fs := cmd.Flags()
-	fs.StringVarP(&c.ProjectDir, "project-dir", "d", "", "The project. Default: the current directory.")
-	flagset.Called(fs, "PATH", "project-dir")
-	fs.BoolVar(&c.Sandbox, "sandbox", false, "Require a Docker Sandbox. Default: use one if available.")
-	fs.BoolVar(&c.NoSandbox, "no-sandbox", false, "Run the agent directly, with a hook that refuses dangerous commands.")
-	return cmd
+5 a commit failed; 130 ended by a signal or 'ralph cancel'.`
 }
 
 // Run works through the task list.

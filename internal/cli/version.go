@@ -3,8 +3,6 @@ package cli
 import (
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/org/ralph-action/internal/cli/build"
 )
 
@@ -20,19 +18,18 @@ func (a *app) version() string {
 	return a.build.Version
 }
 
-func (a *app) versionCommand() *cobra.Command {
-	var asJSON bool
-	cmd := a.command("version", "Print the version.", "", func([]string) error {
-		text := []byte(a.build.Version)
-		if asJSON {
-			var err error
-			if text, err = a.build.JSON(); err != nil {
-				return err
-			}
+type versionCmd struct {
+	JSON bool `name:"json" help:"Print version, commit, its time, Go and platform as JSON."`
+}
+
+func (c versionCmd) Run(a *app) error {
+	text := []byte(a.build.Version)
+	if c.JSON {
+		var err error
+		if text, err = a.build.JSON(); err != nil {
+			return err
 		}
-		_, err := fmt.Fprintf(a.stdout, "%s\n", text)
-		return err
-	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "Print version, commit, its time, Go and platform as JSON.")
-	return cmd
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s\n", text)
+	return err
 }

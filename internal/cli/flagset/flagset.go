@@ -1,44 +1,47 @@
-// Package flagset makes the flags of a command from the table of inputs, and says what is
-// wrong with those that were given.
+// Package flagset makes the flags of a command from the table of inputs.
 package flagset
 
 import (
 	"cmp"
-	"maps"
-	"slices"
-	"strings"
-
-	"github.com/spf13/pflag"
-
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/config/input"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 )
 
-// Annotations of flags, for those who show or complete them.
-const (
-	Group       = "group"       // what it is about, of a flag of the table
-	Placeholder = "placeholder" // what stands for its value
-	Values      = "values"      // those of a choice
-)
-
-// Register declares the inputs as flags of a mode's command. defaults are the command's
-// own, as in [config.LoadOptions], for the help. With short, the help is one short list of what
-// most users of the mode need.
+// Flags are the inputs as flags of a command. Its fields do not exist before
+// run time: they are made from the table, so that the two cannot differ.
 //
-// Another name of an input is a flag of its own, which --help does not list: it matters
-// which one was typed. What the mode refuses is hidden as well, and still read, so that the
-// error says why. No value is judged here: the errors are those of [config.Load].
-func Register(fs *pflag.FlagSet, mode string, defaults map[string]string, short bool) {
+//	var cli struct { Run struct { kong.Plugins } `cmd:""` }
+//	flags := flagset.New("run", nil, false, nil)
+//	cli.Run.Plugins = kong.Plugins{flags.Target()}
+type Flags struct {
+	target reflect.Value
+	shorts map[string]rune // letters by the names of their flags
+}
+
+// New declares the flags of a mode's command; nothing is set. defaults are
+// the command's own, as in [config.LoadOptions], for the help. With short, that is one
+// short list of what most users of the mode need. With args, it has only flags that
+// these may name: to declare all takes longer than to start the agent.
+func New(mode string, defaults map[string]string, short bool, args []string) Flags {
+	var fields []reflect.StructField
+	letters := map[string]rune{}
 	own := shorts(mode)
-	letters := slices.Collect(maps.Values(own))
 	for _, in := range config.Inputs() {
 		if in.NoFlag {
 			continue
 		}
-		if letter, ok := own[in.Name]; ok {
-			in.Short = letter
-		} else if slices.Contains(letters, in.Short) {
+		if short, ok := own[in.Name]; ok {
+			in.Short = short
+		} else if slices.Contains(slices.Collect(maps.Values(own)), in.Short) {
 			in.Short = 0
+		}
+		if in.Short != 0 {
+			letters[in.Name] = in.Short
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
 		if mode == config.ModeTasks && in.Name == "isolation" { // to leave it out is not what auto asks for
@@ -52,48 +55,28 @@ func Register(fs *pflag.FlagSet, mode string, defaults map[string]string, short 
 			help += " Elsewhere -m is --max-iterations."
 		}
 		for _, name := range in.Names() {
-			declare(fs, in, name, help, hidden || name != in.Name)
+			if args != nil && !slices.ContainsFunc(args, func(arg string) bool { return mayName(arg, name, in.Short) }) {
+				continue
+			}
+			fields = append(fields, reflect.StructField{
+				Name: fieldName(name),
+				Type: fieldType(in),
+				Tag:  fieldTag(in, name, help, hidden || name != in.Name),
+			})
 		}
 	}
+	return Flags{reflect.New(reflect.StructOf(fields)), letters}
 }
 
-// declare adds the flag that an input has by one of its names.
-func declare(fs *pflag.FlagSet, in input.Input, name, help string, hidden bool) {
-	letter := ""
-	if name == in.Name && in.Short != 0 {
-		letter = string(in.Short)
+// mayName reports whether an argument can be the flag: by its name or the beginning of
+// that, negated, or among letters.
+func mayName(arg, name string, letter rune) bool {
+	long, ok := strings.CutPrefix(arg, "--")
+	if !ok {
+		return letter != 0 && strings.HasPrefix(arg, "-") && strings.ContainsRune(arg, letter)
 	}
-	if repeated(in) {
-		fs.StringArrayP(name, letter, nil, help)
-	} else {
-		fs.StringP(name, letter, "", help)
-	}
-	f := fs.Lookup(name)
-	f.Hidden = hidden
-	f.Annotations = map[string][]string{Group: {in.Group}, Placeholder: {cmp.Or(in.Placeholder, "STRING")}, Values: in.Enum}
-	switch in.Kind {
-	case input.Bool:
-		f.NoOptDefVal = "true"
-		fs.BoolFunc("no-"+name, "", func(text string) error {
-			return fs.Set(name, map[string]string{"true": "false", "false": "true"}[text])
-		})
-		fs.Lookup("no-" + name).Hidden = true
-	case input.GuardrailList: // `ralph init` had another word for it
-		Another(fs, "guardrail", name)
-	}
-}
-
-// Another adds another name of a flag, which help does not tell of.
-func Another(fs *pflag.FlagSet, other, name string) {
-	fs.Func(other, "", func(text string) error { return fs.Set(name, text) })
-	fs.Lookup(other).Hidden = true
-}
-
-// Called says what stands for the values of flags in the help.
-func Called(fs *pflag.FlagSet, placeholder string, names ...string) {
-	for _, name := range names {
-		_ = fs.SetAnnotation(name, Placeholder, []string{placeholder}) // it was declared before
-	}
+	long, _, _ = strings.Cut(long, "=")
+	return strings.HasPrefix(name, long) || strings.HasPrefix("no-"+name, long)
 }
 
 // Listed reports whether the mode's --help has an input: not what it refuses, what only
@@ -116,57 +99,121 @@ func brief(mode string, in input.Input) bool {
 	return slices.Contains(names, in.Name)
 }
 
-// Given are the flags of the table that were given, by the name that was typed, for
+// Target is the pointer to a struct with kong's tags. Flags that were not
+// given stay nil in it.
+func (f Flags) Target() any { return f.target.Interface() }
+
+// Values are the flags that were given, by the name that was typed, for
 // [config.LoadOptions]. A flag that was repeated gives one line per time.
-func Given(fs *pflag.FlagSet) map[string]string {
+func (f Flags) Values() map[string]string {
 	values := map[string]string{}
-	fs.Visit(func(f *pflag.Flag) {
-		if f.Annotations[Group] == nil {
-			return
+	for _, in := range config.Inputs() {
+		if in.NoFlag {
+			continue
 		}
-		values[f.Name] = f.Value.String()
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values[f.Name] = strings.Join(list.GetSlice(), "\n")
+		for _, name := range in.Names() {
+			field := f.target.Elem().FieldByName(fieldName(name))
+			if !field.IsValid() || field.IsNil() {
+				continue
+			}
+			switch v := field.Interface().(type) {
+			case *string:
+				values[name] = *v
+			case *bool:
+				values[name] = strconv.FormatBool(*v)
+			case []string:
+				values[name] = strings.Join(v, "\n")
+			}
 		}
-	})
+	}
 	return values
 }
 
-// Times are the values with which a flag is given to get one of [Given].
+// Times are the values with which a flag is given to get one of [Flags.Values].
 func Times(name, value string) []string {
-	if slices.ContainsFunc(config.Inputs(), func(in input.Input) bool { return in.Called(name) && repeated(in) }) {
+	repeated := func(in input.Input) bool {
+		return slices.Contains(in.Names(), name) && fieldType(in).Kind() == reflect.Slice
+	}
+	if slices.ContainsFunc(config.Inputs(), repeated) {
 		return strings.Split(value, "\n")
 	}
 	return []string{value}
 }
 
-// repeated reports whether the flag may be given several times.
-func repeated(in input.Input) bool {
-	return in.Kind == input.Lines || in.Kind == input.Names || in.Kind == input.GuardrailList
-}
-
-// Typed tells of the given flags that have a letter what was typed, for [config.LoadOptions.Words].
-func Typed(fs *pflag.FlagSet, args []string) map[string]string {
+// Typed tells of the flags whose letter is in a command line what was typed, for
+// [config.LoadOptions.Words].
+func (f Flags) Typed(args []string) map[string]string {
 	typed := map[string]string{}
-	fs.Visit(func(f *pflag.Flag) {
+	for name, letter := range f.shorts {
 		for _, arg := range args {
 			if arg == "--" {
 				break
 			}
-			if f.Shorthand != "" && strings.HasPrefix(arg, "-"+f.Shorthand) {
-				typed[f.Name] = "flag -" + f.Shorthand
+			if strings.HasPrefix(arg, "-"+string(letter)) {
+				typed[name] = "flag -" + string(letter)
 			}
-			if long, _, _ := strings.Cut(arg, "="); long == "--"+f.Name {
-				delete(typed, f.Name)
+			if long, _, _ := strings.Cut(arg, "="); long == "--"+name {
+				delete(typed, name)
 				break
 			}
 		}
-	})
+	}
 	return typed
 }
 
-// flagHelp is the help with the default, which the flag itself does not have: what was
-// not given is decided by files and by the mode.
+func fieldName(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "-") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
+}
+
+func fieldType(in input.Input) reflect.Type {
+	switch in.Kind {
+	case input.Bool:
+		return reflect.TypeFor[*bool]()
+	case input.Lines, input.Names, input.GuardrailList:
+		return reflect.TypeFor[[]string]()
+	default:
+		return reflect.TypeFor[*string]()
+	}
+}
+
+// fieldTag describes the flag to kong. Another name is a flag of its own, which
+// --help does not list: kong's aliases do not tell which name was typed. What the
+// mode refuses is hidden as well, and still read, so that the error says why.
+func fieldTag(in input.Input, name, help string, hidden bool) reflect.StructTag {
+	tag := "name:" + strconv.Quote(name) + " help:" + strconv.Quote(help)
+	if in.Group != "" {
+		tag += " group:" + strconv.Quote(in.Group)
+	}
+	if hidden {
+		tag += ` hidden:""`
+	}
+	if name == in.Name && in.Short != 0 {
+		tag += " short:" + strconv.Quote(string(in.Short))
+	}
+	if in.Placeholder != "" {
+		tag += " placeholder:" + strconv.Quote(in.Placeholder)
+	}
+	switch in.Kind {
+	case input.Choice: // kong must not know: the error is the configuration's
+		tag += " values:" + strconv.Quote(strings.Join(in.Enum, ","))
+	case input.Path:
+		tag += ` file:""`
+	case input.Bool:
+		tag += ` negatable:""`
+	case input.GuardrailList: // `ralph init` had another word for it
+		tag += ` sep:"none" aliases:"guardrail"`
+	case input.Lines, input.Names:
+		tag += ` sep:"none"`
+	}
+	return reflect.StructTag(tag)
+}
+
+// flagHelp is the help with the default, which kong must not know: it would
+// count a default as a flag that was given.
 func flagHelp(in input.Input) string {
 	help := strings.ReplaceAll(in.Help, "`", "")
 	if d := defaultText(in); d != "" {
@@ -190,7 +237,7 @@ func briefHelp(in input.Input) string {
 		help += ": " + strings.Join(in.Enum, ", ")
 	}
 	help = strings.ToUpper(help[:1]) + help[1:] + "."
-	if repeated(in) {
+	if k := in.Kind; k == input.Lines || k == input.Names || k == input.GuardrailList {
 		help += " May be repeated."
 	}
 	if d := defaultText(in); d != "" {

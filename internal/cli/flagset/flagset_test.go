@@ -1,23 +1,61 @@
 package flagset_test
 
 import (
+	"bytes"
 	"maps"
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
+	"github.com/alecthomas/kong"
 
 	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/config"
 )
 
-// parse reads arguments as a command would.
-func parse(t *testing.T, args ...string) (values map[string]string, flags *pflag.FlagSet, err error) {
+// parse runs arguments through kong as a command would, with every flag declared.
+func parse(t *testing.T, args ...string) (values map[string]string, help string, err error) {
 	t.Helper()
-	flags = pflag.NewFlagSet("run", pflag.ContinueOnError)
-	flagset.Register(flags, "run", map[string]string{"isolation": "off"}, false)
-	err = flags.Parse(args)
-	return flagset.Given(flags), flags, err
+	return parseWith(t, nil, args...)
+}
+
+// parseWith declares the flags that given may name.
+func parseWith(t *testing.T, given []string, args ...string) (values map[string]string, help string, err error) {
+	t.Helper()
+	var cli struct {
+		Run struct {
+			kong.Plugins
+		} `cmd:"" help:"Run a loop."`
+	}
+	flags := flagset.New("run", map[string]string{"isolation": "off"}, false, given)
+	cli.Run.Plugins = kong.Plugins{flags.Target()}
+	var out bytes.Buffer
+	parser, err := kong.New(&cli, kong.Name("ralph"), kong.Writers(&out, &out), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(append([]string{"run"}, args...))
+	return flags.Values(), out.String(), err
+}
+
+// Whatever can be given is declared when it is given, alone or with another flag's letter.
+func TestFlagsOfArguments(t *testing.T) {
+	t.Parallel()
+	for _, in := range config.Inputs() {
+		if in.NoFlag {
+			continue
+		}
+		argument := []string{"--" + in.Name + "=x"}
+		if in.Kind == config.Bool {
+			argument = []string{"--no-" + in.Name}
+		}
+		want, _, err := parse(t, argument...)
+		if err != nil || len(want) != 1 {
+			t.Fatalf("%q: %q, %v", argument, want, err)
+		}
+		if got, _, err := parseWith(t, argument, argument...); err != nil || !maps.Equal(got, want) {
+			t.Errorf("with the flags of %q alone: %q, %v, want %q", argument, got, err, want)
+		}
+	}
 }
 
 func TestFlags(t *testing.T) {
@@ -48,34 +86,32 @@ func TestFlags(t *testing.T) {
 		if err != nil || !maps.Equal(got, tt.want) {
 			t.Errorf("parse(%q) = %q, %v, want %q", args, got, err, tt.want)
 		}
+		if got, _, err := parseWith(t, args, args...); err != nil || !maps.Equal(got, tt.want) {
+			t.Errorf("with the flags of %q alone: %q, %v, want %q", args, got, err, tt.want)
+		}
 	}
 }
 
 func TestFlagsFollowTable(t *testing.T) {
 	t.Parallel()
-	_, flags, _ := parse(t)
+	_, help, _ := parse(t, "--help")
+	help = strings.Join(strings.Fields(help), " ")
 	for _, in := range config.Inputs() {
 		if in.Name == "isolation" {
 			in.Default = "off" // the command's own
 		}
 		hidden := !flagset.Listed(config.ModeRun, in)
-		f := flags.Lookup(in.Name)
-		if f == nil || f.Hidden {
-			if !hidden {
-				t.Errorf("--help does not have %s", in.Name)
-			}
-			continue
+		name := "--" + in.Name
+		if in.Kind == config.Bool {
+			name = "--[no-]" + in.Name
 		}
-		if hidden {
-			t.Errorf("--help has %s", in.Name)
+		if got := strings.Contains(help, name+" ") || strings.Contains(help, name+"="); got == hidden {
+			t.Errorf("--help has %s: %v, want %v", name, got, !hidden)
 		}
-		if no := flags.Lookup("no-" + in.Name); (no != nil && no.Hidden) != (in.Kind == config.Bool) {
-			t.Errorf("--no-%s is %v", in.Name, no)
-		}
-		if !strings.Contains(f.Usage, strings.ReplaceAll(in.Help, "`", "")) {
+		if !hidden && !strings.Contains(help, strings.ReplaceAll(in.Help, "`", "")) {
 			t.Errorf("--help does not say about %s: %s", in.Name, in.Help)
 		}
-		if in.Default != "" && !strings.Contains(f.Usage, "Default: "+strings.TrimSuffix(in.Default, ".")) {
+		if in.Default != "" && !hidden && !strings.Contains(help, "Default: "+strings.TrimSuffix(in.Default, ".")) {
 			t.Errorf("--help does not name the default of %s", in.Name)
 		}
 	}

@@ -1,18 +1,16 @@
 package manual
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/alecthomas/kong"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // Page is the man page, as roff.
-func Page(root *cobra.Command, version string) string {
+func Page(model *kong.Application, version string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH RALPH 1 \"\" %q\n", "ralph "+version)
 	section := func(title string) { b.WriteString(".SH " + title + "\n") }
@@ -21,9 +19,9 @@ func Page(root *cobra.Command, version string) string {
 	section("SYNOPSIS")
 	b.WriteString(".B ralph\n.I command\n.RI [ flags ]\n")
 	section("DESCRIPTION")
-	b.WriteString(roff(root.Short+" The commands that work on a task, and doctor, take the flags of run, too, where they mean something: ralph COMMAND --help --all lists them.") + "\n")
+	b.WriteString(roff(model.Help+" The commands that work on a task, and doctor, take the flags of run, too, where they mean something: ralph COMMAND --help --all lists them.") + "\n")
 	section("COMMANDS")
-	for _, command := range leaves(root) {
+	for _, command := range model.Leaves(true) {
 		writeCommand(&b, command)
 	}
 	section("EXIT STATUS")
@@ -48,27 +46,36 @@ func Page(root *cobra.Command, version string) string {
 	return b.String()
 }
 
-func writeCommand(b *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(b, ".SS %s\n%s\n", roff(strings.TrimPrefix(cmd.UseLine(), "ralph ")), roff(cmd.Short))
-	if cmd.Long != "" {
+func writeCommand(b *strings.Builder, command *kong.Node) {
+	fmt.Fprintf(b, ".SS %s\n%s\n", roff(strings.TrimPrefix(command.Summary(), "ralph ")), roff(command.Help))
+	indented := false
+	if command.Detail != "" {
 		b.WriteString(".PP\n")
 	}
-	for _, part := range paragraphs(cmd.Long) {
-		if part.verbatim {
+	for line := range strings.Lines(strings.TrimSpace(command.Detail)) {
+		line = strings.TrimSuffix(line, "\n")
+		switch example := strings.HasPrefix(line, " "); {
+		case line == "":
+			b.WriteString(".PP\n")
+			continue
+		case example && !indented:
 			b.WriteString(".nf\n")
-		}
-		for _, line := range part.lines {
-			b.WriteString(cmp.Or(roff(line), ".PP") + "\n")
-		}
-		if part.verbatim {
+			indented = true
+		case !example && indented:
 			b.WriteString(".fi\n")
+			indented = false
 		}
+		b.WriteString(roff(line) + "\n")
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(spelled(cmd, f)), roff(f.Usage))
+	if indented {
+		b.WriteString(".fi\n")
+	}
+	for _, f := range command.Flags {
+		if f.Hidden {
+			continue
 		}
-	})
+		fmt.Fprintf(b, ".TP\n.B %s\n%s\n", roff(f.String()), roff(f.Help))
+	}
 }
 
 // roff is a text that is no request, with the hyphens that one types.

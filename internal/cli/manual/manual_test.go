@@ -1,104 +1,104 @@
 package manual_test
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/alecthomas/kong"
 
-	"github.com/org/ralph-action/internal/cli/flagset"
 	"github.com/org/ralph-action/internal/cli/manual"
 )
 
-// model is a command line with everything that is written in its own way.
-func model() *cobra.Command {
-	root := &cobra.Command{Use: "ralph <command>", Short: "Loops."}
-	root.AddGroup(&cobra.Group{ID: "Work"})
-	add := func(to *cobra.Command, cmd cobra.Command) *pflag.FlagSet {
-		cmd.Run = func(*cobra.Command, []string) {}
-		to.AddCommand(&cmd)
-		return cmd.Flags()
-	}
-	run := add(root, cobra.Command{Use: "run", Short: "Run.", GroupID: "Work", Long: "Example:\n  ralph run   -a x\n\nA long\nline."})
-	run.StringP("agent", "a", "", "The agent. More of it.")
-	run.Bool("dry", false, "Nothing is pushed.")
-	run.Bool("no-dry", false, "")
-	run.String("secret", "", "")
-	run.Lookup("no-dry").Hidden, run.Lookup("secret").Hidden = true, true
-	tasks := &cobra.Command{Use: "tasks <command>", Short: "Lists.", GroupID: "Work"}
-	root.AddCommand(tasks)
-	format := add(tasks, cobra.Command{Use: "check", Short: "Check."})
-	format.String("format", "text", ".text or\nJSON \\\\ done")
-	_ = format.SetAnnotation("format", flagset.Placeholder, []string{"FORMAT"})
-	_ = format.SetAnnotation("format", flagset.Group, []string{"Display"})
-	add(root, cobra.Command{Use: "prompt <file>", Short: "'Loop' over a file.", GroupID: "Work"})
-	add(root, cobra.Command{Use: "ghost", Hidden: true})
-	return root
+// line is a command line with everything that completion tells apart.
+type line struct {
+	Run struct {
+		Agent  string `short:"a" values:"claude,codex,custom" help:"The agent. More of it."`
+		File   string `file:"" help:"A file."`
+		Dry    bool   `help:"Nothing is pushed."`
+		Secret string `hidden:""`
+	} `cmd:"" default:"withargs" help:"Run."`
+	Tasks struct {
+		Check struct {
+			Format string `enum:"text,json" default:"text" help:".text or\nJSON \\\\ done"`
+		} `cmd:"" help:"Check."`
+	} `cmd:"" help:"Lists."`
+	Prompt struct {
+		File string `arg:"" file:""`
+		N    string `arg:"" optional:""`
+	} `cmd:"" help:"'Loop' over a file."`
+	Ghost struct{} `cmd:"" hidden:""`
 }
 
-func TestHelp(t *testing.T) {
+func model(t *testing.T) *kong.Application {
+	t.Helper()
+	parser, err := kong.New(&line{}, kong.Name("ralph"), kong.Description("Loops."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser.Model
+}
+
+func TestCandidates(t *testing.T) {
 	t.Parallel()
-	root := model()
-	run, _, _ := root.Find([]string{"run"})
-	check, _, _ := root.Find([]string{"tasks", "check"})
 	for _, tt := range []struct {
-		cmd  *cobra.Command
-		want string
+		words string // separated by |
+		want  string // the same, without what they mean
 	}{
-		{root, `Usage: ralph <command>
-
-Loops.
-
-Work:
-  prompt         'Loop' over a
-                 file.
-  run            Run.
-  tasks check    Check.
-
-Run "ralph <command> --help" for more information on a command.
-`},
-		{run, `Usage: ralph run [flags]
-
-Run.
-
-Example:
-  ralph run   -a x
-
-A long line.
-
-Flags:
-  -a, --agent=STRING    The
-                        agent.
-                        More
-                        of it.
-      --[no-]dry        Nothing
-                        is
-                        pushed.
-`},
-		{check, `Usage: ralph tasks check [flags]
-
-Check.
-
-Display:
-      --format=FORMAT    .text
-                         or
-                         JSON
-                         \\
-                         done
-`},
+		{"", "run|tasks|prompt"},
+		{"t", "tasks"},
+		{"gh", ""},
+		{"tasks|", "check"},
+		{"tasks|check|--f", "--format"},
+		{"tasks|check|--format|", "text|json"},
+		{"run|--agent|c", "claude|codex|custom"},
+		{"run|-a|co", "codex"},
+		{"run|--agent|=|co", "codex"},
+		{"run|--agent|=", "claude|codex|custom"},
+		{"run|--agent=co", "codex"},
+		{"--whole|run|--agent=co", "--agent=codex"},
+		{"run|--agent|codex|--dry|--d", "--dry"},
+		{"run|--agent|=|codex|--file|", ":file"},
+		{"run|--s", ""},
+		{"--ag", "--agent"}, // of the default command
+		{"run|--unknown|x|--unknown=", ""},
+		{"prompt|", ":file"},
+		{"prompt|x|", ""},
+		{"run|--|", ":file"},
 	} {
-		if got := manual.Help(tt.cmd, 30); got != tt.want {
-			t.Errorf("Help(%s) = %s, want %s", tt.cmd.Name(), got, tt.want)
+		var got []string
+		for _, line := range manual.Candidates(model(t), strings.Split(tt.words, "|")) {
+			word, _, _ := strings.Cut(line, "\t")
+			got = append(got, word)
 		}
+		if strings.Join(got, "|") != tt.want {
+			t.Errorf("Candidates(%q) = %q, want %q", tt.words, got, tt.want)
+		}
+	}
+	if got, want := manual.Candidates(model(t), []string{"run", "--ag"}), []string{"--agent\tThe agent"}; !slices.Equal(got, want) {
+		t.Errorf("Candidates(run --ag) = %q, want %q", got, want)
+	}
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if text := manual.Script(shell); !strings.Contains(text, " complete ") || !strings.Contains(text, ":file") {
+			t.Errorf("Script(%q) does not ask ralph: %q", shell, text)
+		}
+	}
+	check := exec.Command("bash", "-n")
+	check.Stdin = strings.NewReader(manual.Script("bash"))
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("bash -n: %v\n%s", err, out)
 	}
 }
 
 // A line that begins with a dot is a request of ours, and a backslash one of roff's.
 func TestPage(t *testing.T) {
 	t.Parallel()
-	page := manual.Page(model(), "1.2.3")
+	page := manual.Page(model(t), "1.2.3")
 	for text := range strings.Lines(page) {
 		if request, _, _ := strings.Cut(strings.TrimSpace(text), " "); strings.HasPrefix(text, ".") &&
 			!slices.Contains([]string{".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".RI", ".nf", ".fi"}, request) || strings.HasPrefix(text, "'") {
