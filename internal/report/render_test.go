@@ -49,7 +49,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h1 := "<h1>" + strings.NewReplacer("'", "&#39;").Replace(line) + "</h1>"; !strings.Contains(string(page), h1) {
+		if h1 := "<h1>" + strings.NewReplacer("'", "&#39;", "+", "&#43;").Replace(line) + "</h1>"; !strings.Contains(string(page), h1) {
 			t.Errorf("HTML(%s) lacks %q", name, h1)
 		}
 	}
