@@ -174,7 +174,7 @@ func (t *screen) block(b Block) {
 			t.prose(Plain, "  - ", l)
 		}
 	case preBlock:
-		for l := range strings.SplitSeq(Clean(b.trimmed()), "\n") {
+		for l := range strings.SplitSeq(Clean(b.Boxed()), "\n") {
 			t.line(Dim, "    "+l)
 		}
 	case LinesBlock:
