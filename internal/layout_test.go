@@ -145,7 +145,7 @@ var packages = map[string]struct {
 	"run/proposal":     {[]string{"ralph", "repo/publish", "report"}, "tells people of a run that goes on; what is written, and where, it is handed"},
 	"run/integration":  {[]string{"fanout", "lib/printable", "ralph", "repo/bundle", "repo/integrate", "repo/objects", "report/memory", "run/stories", "tasks"}, "what the owner of a list makes of what lanes hand over"},
 	"run/stories":      {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
-	"run/lane":         {[]string{"actions/artifact", "fanout", "ralph", "repo/bundle", "repo/inspection", "repo/publish", "repo/store"}, "what a run hands over for another job to integrate: commits, their result, artifacts"},
+	"run/lane":         {[]string{"actions/artifact", "fanout", "ralph", "repo/bundle", "repo/files", "repo/inspection", "repo/publish", "repo/store"}, "what a run hands over for another job to integrate: commits, their result, artifacts"},
 	"run/credentials":  {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/matrix":       {[]string{"fanout", "ralph", "tasks"}, "which stories get a job of their own; pure"},
 	"cli/usergit":      {[]string{"actions", "sandbox/proc"}, "git as the user runs it, in their repository"},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/repo/bundle"
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // attempt is what an earlier attempt of a lane handed over.
@@ -69,7 +69,7 @@ func attempts(root *os.Root, o Options) (found []attempt, notes []string, err er
 	others := 0
 	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	for _, e := range entries {
-		data, err := read(root, path.Join(e.Name(), fanout.ResultName))
+		data, err := files.Read(root, path.Join(e.Name(), fanout.ResultName), fanout.MaxFileBytes)
 		if errors.Is(err, os.ErrNotExist) || !e.IsDir() {
 			continue
 		}
@@ -104,15 +104,6 @@ func attempts(root *os.Root, o Options) (found []attempt, notes []string, err er
 	return found, notes, nil
 }
 
-func read(root *os.Root, name string) ([]byte, error) {
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, fanout.MaxFileBytes+1))
-}
-
 // take brings the commits of an attempt into the store and returns the last one.
 func take(ctx context.Context, root *os.Root, a attempt, o Options) (tip string, err error) {
 	var commits []string
@@ -138,7 +129,7 @@ func take(ctx context.Context, root *os.Root, a attempt, o Options) (tip string,
 }
 
 func takeBundle(root *os.Root, name, digest, base string, commits []string, o Options) error {
-	f, err := root.Open(name)
+	f, _, err := files.Open(root, name)
 	if err != nil {
 		return err
 	}
