@@ -154,7 +154,7 @@ var packages = map[string]struct {
 	"cli/build":        {nil, "what a binary knows of itself"},
 	"cli/flagset":      {[]string{"config", "config/input"}, "inputs become flags"},
 	"cli/resume":       {[]string{"cli/flagset", "config", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},
-	"cli/opening":      {[]string{"agent", "agent/catalog", "agent/claude", "config", "ralph", "run", "run/rundir"}, "what is unsafe or left aside, before a run"},
+	"cli/opening":      {[]string{"agent", "agent/catalog", "agent/claude", "config", "ralph", "repo/files", "run", "run/rundir"}, "what is unsafe or left aside, before a run"},
 	"cli/output":       {[]string{"config", "fanout", "ralph", "report", "report/logs", "report/words", "run", "run/doctor", "run/lastrun", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/build", "cli/flagset", "cli/opening", "cli/output", "cli/parallel",

@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
@@ -61,15 +62,23 @@ func Unsafe(in *run.Input) string {
 
 func unsafe(risks []string) string { return "Unsafe: " + strings.Join(risks, "; ") + "." }
 
+// maxUnread bounds what is read of a file to tell what it is for, in bytes.
+const maxUnread = 1 << 20
+
 // unread names the configuration and the template of a loop that lie at the top of
 // the project, where nothing reads them; empty when there are none.
 func unread(in *run.Input) string {
 	if in.Config.Prompt.Variables == nil || in.Config.Prompt.Home != rundir.Name {
 		return ""
 	}
+	root, err := os.OpenRoot(in.Workspace)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
 	var found []string
 	for _, name := range []string{"config", "prompts/" + in.Config.Mode + ".md"} {
-		data, err := os.ReadFile(filepath.Join(in.Workspace, filepath.FromSlash(name)))
+		data, err := files.Read(root, name, maxUnread)
 		_, missing := os.Lstat(filepath.Join(in.Workspace, rundir.Name, filepath.FromSlash(name)))
 		if err != nil || missing == nil || slices.Contains(in.Config.Loaded, name) || in.Config.Prompt.File == name {
 			continue

@@ -161,13 +161,8 @@ func (f *Folder) WriteSettings(s Settings, overwrite bool) error {
 
 // ourSchema reports whether the schema that lies there is an earlier one of ralph's.
 func (f *Folder) ourSchema() bool {
-	file, err := f.root.Open(SchemaPath)
-	if err != nil {
-		return false
-	}
-	defer file.Close()
-	text, _ := io.ReadAll(io.LimitReader(file, 1<<20))
-	return bytes.Contains(text, []byte("/ralph-action/")) && bytes.Contains(text, []byte("settings.schema.json"))
+	text, ok := manifest(f.root.FS(), SchemaPath)
+	return ok && bytes.Contains(text, []byte("/ralph-action/")) && bytes.Contains(text, []byte("settings.schema.json"))
 }
 
 // write makes the folders above the file, and removes them again when the file
