@@ -138,7 +138,7 @@ func (s Look) Missing(ctx context.Context, guardrails []config.Guardrail, warn f
 		switch {
 		case command == "":
 		case kept != "":
-			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: kept})
+			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, ExitCode: guard.NotExecutable, Reason: kept})
 		case s.Barred(p) != "":
 			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, ExitCode: guard.NotExecutable, Reason: s.Barred(p)})
 		case strings.Contains(p, "/"):
@@ -213,7 +213,7 @@ func (s Look) Barred(program string) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.Dir, path)
 	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0o111 {
 		return ""
 	}
 	name := filepath.Clean(program)
