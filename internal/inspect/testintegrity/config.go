@@ -76,7 +76,7 @@ func (k *look) config() {
 		switch {
 		case told:
 		case f.Deleted || configurationOf(f.Path) == nil:
-			if !project.MatchString(was) && !migrated.MatchString(was) && !testPlace.MatchString(path.Dir(was)) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) && !k.abandoned(was) {
+			if !project.MatchString(was) && !migrated.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) && !k.abandoned(was) {
 				how = " "
 			}
 		case c.commands != nil:
@@ -375,7 +375,7 @@ var interposers = []interposer{
 // builtIn finds attributes that come with git or Git LFS and hide nothing.
 var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b|\blinguist-\w+=false\b`)
 
-var example = re(`(?:^|/)examples?(?:_\w+)?/`)
+var example = re(`(?:^|/)examples?/`)
 
 // sample finds projects of .NET whose warnings are about tests and code in documents.
 var sample = re(`(?i)(?:tests?|samples?|snippets?|examples?|benchmarks?)\.\w+proj$`)

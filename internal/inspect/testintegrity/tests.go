@@ -255,7 +255,7 @@ func (k *look) removed(t *tested) {
 		return code.Deleted && !isTest(code.Path) && k.subject(code.Path) == k.subject(f.Path)
 	}):
 		// The code that they tested went with them.
-	case f.Deleted && len(lost) > 0 && !example.MatchString(f.Path):
+	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
 	case f.Deleted:
 	case !t.is && len(t.before) > 0:
@@ -440,7 +440,7 @@ func (k *look) skipped(t *tested) {
 			}
 			if i < 0 {
 				tests := t.lang.name != "go" && len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
-				if tests && !conditional && t.old != nil && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
+				if tests && !conditional && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -470,7 +470,7 @@ func (k *look) skipped(t *tested) {
 	}
 	if t.lang.only != nil {
 		for _, at := range k.freshIn(t, t.lang.only, inCode) {
-			if own := t.now.code[t.now.begin(t.now.lineOf(at)-1):at]; bytes.IndexByte(own, '?') >= 0 || bytes.HasSuffix(bytes.TrimSpace(t.now.code[:at]), []byte("?")) || chosen.Match(own) {
+			if own := t.now.code[t.now.begin(t.now.lineOf(at)-1):at]; bytes.IndexByte(own, '?') >= 0 || chosen.Match(own) {
 				continue // it depends on what somebody sets
 			}
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
