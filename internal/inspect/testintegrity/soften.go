@@ -202,7 +202,6 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			case s.rule == "tests left out" && slices.ContainsFunc(gone, func(old []byte) bool { return bytes.Contains(old, option(s.line.Find(line), line)) }): // on more lines
 			case s.rule == "ignore failures" && bytes.Contains(f.Old, s.line.Find(line)) && checkCommand.Match(line) && !overlap(started([][]byte{line}), ran): // as others beside it
 			case s.files != nil && extended:
-			case f.Added && c != nil && c.what == "the CI" && !k.replaced(c, f): // nothing failed before
 			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
 			case bytes.HasPrefix(line, []byte("Enabled:")) && (cops()["-"+cop] || others && !cops()[cop]):
 			case s.rule == "rule switched off" && wanted[nameOf(line)]: // it has that name in another plugin
