@@ -156,8 +156,9 @@ func TestInit(t *testing.T) {
 	dir := t.TempDir()
 	p := atTerminal(t, dir, nil, "init")
 	p.answers(
-		askAgent, "", "an agent is needed: give the command that starts one\n"+askAgent, "claude",
-		askFlags, "--model, opus",
+		askAgent, "", "an agent is needed: give the command that starts one\n"+askAgent, "text",
+		"give the command that starts your agent, such as claude or \"sh agent.sh\"\n"+askAgent, "claude",
+		"agent \"claude\": there is no such program on PATH: install it, or correct agent.command in .ralph/settings.json\n"+askFlags, "--model, opus",
 		askIterations, "none", "give a whole number from 1 to 10000\n"+askIterations, "",
 		askCompletion, "",
 		askGuardrail, "make lint", askAction, "append", askHint, "Fix lint errors only. Do not change behavior.",

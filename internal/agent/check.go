@@ -22,19 +22,11 @@ import (
 // user to read: what, where, and what would be right. No value of a variable
 // is ever in it.
 func (c *CLI) Check(ctx context.Context) error {
-	program := driver.Command(c.o, c.o.Name)[0]
-	if c.o.LookPath != nil {
-		switch _, err := c.o.LookPath(program); {
-		case errors.Is(err, fs.ErrPermission):
-			return fmt.Errorf("agent %q: %q is not executable: give it the permission with chmod +x, or name an interpreter in front of it", c.o.Name, program)
-		case err != nil:
-			return fmt.Errorf("agent %q: %q not found: %s", c.o.Name, program, missing(c.o))
-		}
-	}
+	found := Found(c.o)
 	if len(c.o.Command) > 0 {
-		return nil // it may start to work whatever its arguments are
+		return found // it may start to work whatever its arguments are
 	}
-	if err := Ready(c.o); err != nil {
+	if err := errors.Join(found, Ready(c.o)); err != nil {
 		return err
 	}
 	version, err := c.askVersion(ctx)
@@ -42,6 +34,21 @@ func (c *CLI) Check(ctx context.Context) error {
 		return fmt.Errorf("agent %q: %w", c.o.Name, err)
 	}
 	c.version = version
+	return nil
+}
+
+// Found looks for the agent's program and starts nothing.
+func Found(o Options) error {
+	if o.LookPath == nil {
+		return nil
+	}
+	program := driver.Command(o, o.Name)[0]
+	switch _, err := o.LookPath(program); {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("agent %q: %q is not executable: give it the permission with chmod +x, or name an interpreter in front of it", o.Name, program)
+	case err != nil:
+		return fmt.Errorf("agent %q: %q not found: %s", o.Name, program, missing(o))
+	}
 	return nil
 }
 

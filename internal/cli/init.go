@@ -99,6 +99,7 @@ func (c *initCmd) interview(a *app, folder *starter.Folder, found starter.Propos
 	ctx, cancel := a.signals(func(text string) { fmt.Fprint(a.stderr, "\n"+text) })
 	defer cancel()
 	talk := starter.NewDialogue(ctx.Done(), a.stdin, a.stdout)
+	talk.Absent = a.absent
 	existing, err := folder.Existing()
 	if err != nil {
 		return err
@@ -118,8 +119,28 @@ func (c *initCmd) interview(a *app, folder *starter.Folder, found starter.Propos
 	if err := folder.WriteSettings(settings, existing.Found); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nSettings written to %s\n", starter.SettingsPath)
+	fmt.Fprintln(a.stdout)
+	return a.wrote(settings, len(found.Guardrails) == 0)
+}
+
+// wrote says where settings are, and that nothing would check the agent's work where the
+// project has shown no checks.
+func (a *app) wrote(s starter.Settings, unchecked bool) error {
+	_, err := fmt.Fprintf(a.stdout, "Settings written to %s\n", starter.SettingsPath)
+	if unchecked && len(s.Guardrails) == 0 {
+		fmt.Fprintf(a.stdout, "No guardrails were written, as no checks were found in the project, so nothing checks the agent's work: "+
+			"add some under guardrails in %s, or give a run --guardrails \"make test\".\n", starter.SettingsPath)
+	}
 	return err
+}
+
+// absent warns of an agent that cannot be started yet; empty: nothing is wrong with it.
+func (a *app) absent(command string) string {
+	program := starter.Program(command)
+	if _, err := proc.LookPath(program, a.environ); err == nil {
+		return ""
+	}
+	return fmt.Sprintf("agent %q: there is no such program on PATH: install it, or correct agent.command in %s", program, starter.SettingsPath)
 }
 
 // show prints the settings that are there. They are the project's text.
@@ -175,8 +196,10 @@ func (c *initCmd) script(a *app, folder *starter.Folder, found starter.Proposal)
 	for _, g := range s.Guardrails {
 		fmt.Fprintf(a.stdout, "Guardrail: %s\n", g.Command)
 	}
-	_, err := fmt.Fprintf(a.stdout, "Settings written to %s\n", starter.SettingsPath)
-	return err
+	if warning := a.absent(s.Agent.Command); warning != "" {
+		fmt.Fprintln(a.stderr, "ralph: "+warning)
+	}
+	return a.wrote(s, !c.NoGuardrails && len(found.Guardrails) == 0)
 }
 
 // preset writes the files of `ralph plan` and `ralph build`.
@@ -241,7 +264,9 @@ func (c *initCmd) problems() []string {
 	case c.Preset != "" && c.Agent != "" && !slices.Contains(starter.PresetAgents(), c.Agent):
 		wrong("--agent", c.Agent, errors.New("with --preset give one of "+strings.Join(starter.PresetAgents(), ", ")))
 	}
-	wrong("--agent", c.Agent, starter.Words(c.Agent))
+	if c.Preset == "" {
+		wrong("--agent", c.Agent, starter.Command(c.Agent))
+	}
 	_, err := starter.Flags(c.AgentFlags)
 	wrong("--agent-flags", c.AgentFlags, err)
 	if c.MaxIterations != "" {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,7 +109,11 @@ func (s *sandboxed) checkKey() error {
 	if err != nil {
 		return err
 	}
-	return agent.Ready(o)
+	err = agent.Ready(o)
+	if err != nil && !s.cfg.Agent.Install {
+		return errors.Join(agent.Found(o), err) // both at once
+	}
+	return err
 }
 
 // budgetHolds warns of a budget that the agent's output gives nothing to hold against.

@@ -227,14 +227,16 @@ func (p *plan) base() string {
 }
 
 // watchRepository is openRepository for a run that publishes nothing: it looks
-// only as far as a policy asks for it, and a loop without such a policy needs no
-// repository at all.
+// as far as a policy asks for it, or so that the report can say what changed. A
+// loop without such a policy needs no repository at all.
 func (b *branch) watchRepository(ctx context.Context) error {
 	err := gitdir.Check(b.dir())
-	// By default the limit only holds where looking is cheap: a folder of a larger
-	// repository, such as that of a whole home directory, is not looked at.
+	// Unasked, only what is cheap to look at is: a folder of a larger repository,
+	// such as that of a whole home directory, is not.
+	_, missing := os.Lstat(filepath.Join(b.Workspace, ".git"))
+	reported := missing == nil && b.cfg.Mode != config.ModeSupervise
 	usual := b.local() && b.cfg.Sources["stall-limit"] == "default"
-	if _, missing := os.Lstat(filepath.Join(b.Workspace, ".git")); usual && missing != nil {
+	if usual && missing != nil {
 		b.stallLimit = 0
 	}
 	if err != nil {
@@ -258,7 +260,7 @@ func (b *branch) watchRepository(ctx context.Context) error {
 	onChanges := slices.ContainsFunc(b.checks, func(g config.Guardrail) bool { return g.When == config.OnChanges })
 	stalls := b.stallLimit > 0 && (b.cfg.Loop.MaxIterations == 0 || b.cfg.Loop.MaxIterations >= b.stallLimit)
 	asked := b.cfg.Loop.MinToolCalls > 0 || onChanges || b.stories != nil || stalls && !usual // with a task list, what a review changes is of interest
-	if !asked && !stalls || b.box != nil {
+	if !asked && !reported && !stalls || b.box != nil {
 		return nil
 	}
 	w, err := watch.Open(ctx, worktree.Options{Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, RunFiles: b.runFiles()}, content.NewCache().Of)

@@ -15,6 +15,8 @@ var ErrStopped = errors.New("interrupted")
 
 // Dialogue asks questions and reads answers, one line each.
 type Dialogue struct {
+	Absent func(command string) string // warns of an agent that is not there; nil: nobody looks
+
 	stop  <-chan struct{}
 	out   io.Writer
 	lines chan line
@@ -169,10 +171,15 @@ func (d *Dialogue) agent(s *Settings, p Proposal) error {
 		if s.Agent.Command == "" {
 			return errors.New("an agent is needed: give the command that starts one")
 		}
-		return Words(answer)
+		return Command(answer)
 	})
 	if err != nil {
 		return err
+	}
+	if d.Absent != nil {
+		if warning := d.Absent(s.Agent.Command); warning != "" {
+			d.say("  " + warning + "\n")
+		}
 	}
 	return d.ask("Agent flags (comma-separated, optional): ", func(answer string) (err error) {
 		s.Agent.Flags, err = Flags(answer)

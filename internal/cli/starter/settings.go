@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/shlex"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // schema is docs/settings.schema.json, from which editors know what settings may hold.
@@ -119,6 +121,23 @@ func Words(text string) error {
 		return errors.New("a quote is not closed, or it ends with a backslash")
 	}
 	return nil
+}
+
+// Command checks the command that starts an agent: a name of ralph's for any program
+// of the user's is none.
+func Command(text string) error {
+	if a := catalog.Of(text); a.Own() {
+		return fmt.Errorf("that is no program: give the command that starts your agent, such as claude or %q", "sh agent.sh")
+	}
+	return Words(text)
+}
+
+// Program is what a command starts; empty if it starts nothing.
+func Program(command string) string {
+	if words, err := shlex.Split(command); err == nil && len(words) > 0 {
+		return words[0]
+	}
+	return ""
 }
 
 // Flags splits flags at their commas and checks each. They are never nil.

@@ -139,6 +139,8 @@ func (s Look) Missing(ctx context.Context, guardrails []config.Guardrail, warn f
 		case command == "":
 		case kept != "":
 			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: kept})
+		case s.Barred(p) != "":
+			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, ExitCode: guard.NotExecutable, Reason: s.Barred(p)})
 		case strings.Contains(p, "/"):
 			warn(fmt.Sprintf("Guardrail %q: there is no program %s yet, so it fails until there is one.", command, p))
 		default:
@@ -155,7 +157,7 @@ func (s Look) Blame(ctx context.Context, baseline []ralph.Verdict) {
 			continue
 		}
 		for _, p := range s.Unstartable(ctx, s.Launches(guard.Program(v.Command))) {
-			baseline[i].Reason = cmp.Or(s.Kept(p), v.Reason)
+			baseline[i].Reason = cmp.Or(s.Kept(p), s.Barred(p), v.Reason)
 		}
 	}
 }
@@ -168,7 +170,7 @@ func (s Look) Unstartable(ctx context.Context, programs []string) []string {
 		return nil
 	}
 	const look = `for p do
-	case $p in (/*) f=$p; [ -x "$f" ];; (*) f=$(command -v -- "$p");; esac &&
+	case $p in (*/*) f=$p; [ -x "$f" ];; (*) f=$(command -v -- "$p");; esac &&
 	case $f in (/*) [ ! -r "$f" ] || { true <"$f"; } 2>/dev/null;; esac || printf '%s\n' "$p"
 done`
 	found := proc.Head{Max: 1 << 20}
@@ -199,6 +201,31 @@ func (s Look) Launches(program string) []string {
 // outsidePath is where a program is outside of the sandbox.
 func (s Look) outsidePath(program string) (string, error) {
 	return proc.LookPath(program, []string{"PATH=" + s.Path})
+}
+
+// Barred says that a program named by its path is a file that may not be executed, and what to
+// do; empty if there is no such file.
+func (s Look) Barred(program string) string {
+	if !strings.Contains(program, "/") {
+		return ""
+	}
+	path := program
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.Dir, path)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	name := filepath.Clean(program)
+	instead := "name its interpreter in front of it"
+	if filepath.Ext(name) == ".sh" {
+		instead = "make the command: sh " + name
+	}
+	grant := "chmod +x " + name
+	if !s.Local {
+		grant = "git update-index --chmod=+x " + name + ", and commit that"
+	}
+	return fmt.Sprintf("%s is not executable: %s; or %s", program, grant, instead)
 }
 
 // Kept says that it is the sandbox that keeps a program from being started; empty if

@@ -77,7 +77,11 @@ func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
 	case packaged && again && !d.starts(from.Program):
 		return
 	case packaged && !again && !d.findCLI(title("agent"), name, from):
-		d.checkCredentials(title("credentials"), name, nil)
+		var ready error
+		if d.Docker == "" && !d.Host { // else it may be logged in there, or a job brings the key
+			ready = agent.Ready(m.o)
+		}
+		d.checkCredentials(title("credentials"), name, ready)
 		return
 	case !d.checkStart(ctx, m, from, again):
 		return

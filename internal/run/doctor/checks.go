@@ -133,11 +133,16 @@ func (d *doctor) checkCommands(ctx context.Context) {
 			continue
 		}
 		missing++
-		s, advice := StatusFail, "install it, or correct the command"
+		s, found, advice := StatusFail, word+" is not found", "install it, or correct the command"
 		if c.what == "guardrail" && len(d.Config.Checks.Setup) > 0 {
 			s, advice = StatusWarn, "setup has to bring it"
 		}
-		d.add("commands", s, fmt.Sprintf("%s %q: %s is not found", c.what, c.line, word), advice)
+		look := d.Look
+		look.Dir = d.Dir // not that of the children here
+		if barred := look.Barred(word); barred != "" {
+			found, advice, _ = strings.Cut(barred, ": ")
+		}
+		d.add("commands", s, fmt.Sprintf("%s %q: %s", c.what, c.line, found), advice)
 	}
 	switch {
 	case len(all) == 0:

@@ -155,7 +155,7 @@ func (g *guardrail) run(ctx context.Context, iteration int, show io.Writer) ralp
 		v.ExitCode, v.Broken, v.Reason = -1, true, "could not be started: "+err.Error()
 	case exit.Why != proc.Exited:
 		v.ExitCode, v.Reason = -1, g.reason(exit)
-	case exit.Code == 126 || exit.Code == 127: // the shell's words for "not executable" and "not found"
+	case exit.Code == NotExecutable || exit.Code == 127: // the shell's words for "not executable" and "not found"
 		v.Broken = true
 	case exit.Code == 0:
 		v.Passed = true
@@ -262,6 +262,9 @@ func (s *shrug) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// NotExecutable is a shell's exit code for a program that is there and cannot be executed.
+const NotExecutable = 126
+
 // Broken names the guardrails of a baseline that could not be started, as one
 // error for the user; nil when all could.
 func Broken(baseline []ralph.Verdict) error {
@@ -271,6 +274,10 @@ func Broken(baseline []ralph.Verdict) error {
 			continue
 		}
 		why := v.Reason
+		if v.ExitCode == NotExecutable && why != "" { // which says what to do
+			errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s", verbatim(v.Command), why))
+			continue
+		}
 		if why == "" {
 			why = strings.Join(strings.Fields(v.Output), " ")
 		}
