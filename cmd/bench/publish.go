@@ -64,7 +64,7 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		_, err = r.Begin(ctx)
 	}
 	if err == nil {
-		err = r.Mark(ctx, true)
+		err = r.Mark(ctx)
 	}
 	if err != nil {
 		done()

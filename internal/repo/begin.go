@@ -256,8 +256,7 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
-	r.state.unseen = r.clean && modules == (store.Entry{}) && head != r.base // what a checkout left, Mark looks at
-	if !r.clean || modules != (store.Entry{}) {
+	if !r.clean || modules != (store.Entry{}) || head != r.base && !r.tree.Unchanged(ctx, head) {
 		var notes []string
 		if tree, notes, err = r.tree.Stage(ctx); err != nil {
 			return err

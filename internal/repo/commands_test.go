@@ -25,13 +25,13 @@ func TestGitCommands(t *testing.T) {
 		want      string
 	}{
 		{"created", used, repo.UpdateNone, "status pack-objects checkout status add write-tree pack-objects check-attr pack-objects unpack-objects update-ref"},
-		{"updated where the last run was", used, repo.UpdateNone, "status pack-objects pack-objects pack-objects checkout status add write-tree pack-objects check-attr unpack-objects update-ref"},
-		{"rebased where the last run was", used, repo.UpdateRebase, "status pack-objects pack-objects pack-objects checkout status add write-tree pack-objects check-attr unpack-objects update-ref"},
-		{"updated in a new checkout", f.checkout(t, false), repo.UpdateNone, "status pack-objects index-pack checkout status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"updated where the last run was", used, repo.UpdateNone, "status pack-objects pack-objects pack-objects checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"rebased where the last run was", used, repo.UpdateRebase, "status pack-objects pack-objects pack-objects checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"updated in a new checkout", f.checkout(t, false), repo.UpdateNone, "status pack-objects index-pack checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
 	} {
 		git(t, tt.dir, "checkout", "-q", "-f", "-B", "main", "refs/remotes/origin/main")
 		r := begin(t, tt.dir, f.url, updates(tt.update))
-		if err := r.Mark(t.Context(), true); err != nil {
+		if err := r.Mark(t.Context()); err != nil {
 			t.Fatalf("%s: Mark() = %v", tt.name, err)
 		}
 		write(t, filepath.Join(tt.dir, "dir/b.txt"), tt.name)

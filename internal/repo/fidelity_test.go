@@ -263,7 +263,7 @@ func TestMark(t *testing.T) {
 	r := begin(t, dir, f.url)
 	write(t, filepath.Join(dir, "made.txt"), "by setup\n")
 	write(t, filepath.Join(dir, "a.txt"), "by setup\n")
-	if err := r.Mark(t.Context(), true); err != nil {
+	if err := r.Mark(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if change := r.snapshot(t); change.SinceStart || change.Files != 0 || change.Tree == r.Seen() {

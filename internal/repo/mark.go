@@ -8,18 +8,12 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// Mark takes the tree as it is now for the start of the run; ran reports whether
-// anything may have run in the workspace since Begin. What setup commands and
-// guardrails changed is no work of the agent: files they made or changed are
-// published only when the agent changes them. What a guardrail writes anew every
-// time stays unpublished. The same goes for files that differ from the commit
-// although it was just checked out, as with a conversion of line ends.
-func (r *Repo) Mark(ctx context.Context, ran bool) error {
+// Mark takes the tree as it is now for the start of the run. What setup
+// commands and guardrails changed since Begin is no work of the agent: files
+// they made or changed are published only when the agent changes them. What a
+// guardrail writes anew every time stays unpublished.
+func (r *Repo) Mark(ctx context.Context) error {
 	l := &r.state
-	if !ran && !l.unseen {
-		return nil
-	}
-	l.unseen = false
 	modules, err := r.store.Lookup(l.headTree, ".gitmodules")
 	if err != nil {
 		return err

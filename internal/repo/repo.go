@@ -70,7 +70,6 @@ type state struct {
 	touched   map[string]bool        // by the last turn
 	rewritten map[string]int         // by guardrails, in how many iterations in which no turn had touched it
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
-	unseen    bool                   // nobody has looked at the files since the branch was checked out
 	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet
 	local     bool                   // what is checked out has commits that the server lacks
 	keys      bool                   // credentials of earlier steps were named

@@ -188,7 +188,7 @@ func Advice(r ralph.Report) string {
 		last = r.Iterations[n-1]
 	}
 	if alwaysFailed(r) {
-		return ralph.AgentFailed.Row().Advice
+		return failureAdvice(last)
 	}
 	if more := moreOf(r); more != "" {
 		return "Run ralph resume " + more + " to continue."
@@ -201,7 +201,7 @@ func Advice(r ralph.Report) string {
 		case last.Rejection == ralph.RejectedStuck && last.Step.Story != "":
 			text = "Try another review-model or review-agent, or review the story yourself."
 		case last.Last().Failure != nil:
-			text = ralph.AgentFailed.Row().Advice
+			text = failureAdvice(last)
 		case neverStarted(r, last):
 			text = "A guardrail could be started in no iteration: its program does not exist or cannot be executed. Correct its command, or provide the program."
 		case !last.Passed():
@@ -216,6 +216,8 @@ func Advice(r ralph.Report) string {
 		case allLeftOut(r):
 			text = ""
 		}
+	case ralph.AgentFailed:
+		text = failureAdvice(last)
 	case ralph.GitFailed:
 		if undelivered(r) {
 			text = "The work is in the workspace. Fix what made the SCM task fail, then commit by hand or run it again."
@@ -229,6 +231,23 @@ func Advice(r ralph.Report) string {
 		}
 	}
 	return filled(text, r)
+}
+
+// failureAdvice says what to do about an agent whose last turn failed.
+func failureAdvice(last ralph.Iteration) string {
+	if f := last.Last().Failure; f != nil {
+		switch f.Kind {
+		case ralph.FailureTimeout:
+			return "Raise iteration-timeout, or make the task smaller."
+		case ralph.FailureIdle:
+			return "Raise idle-timeout, or find out what the agent was waiting for."
+		case ralph.FailureFlood:
+			return "Raise output-limit, or find out why the agent prints so much."
+		case ralph.FailureMemory:
+			return "Raise memory-limit, or have the agent start less at a time."
+		}
+	}
+	return ralph.AgentFailed.Row().Advice
 }
 
 // neverStarted reports whether a guardrail of the last iteration could not be started in

@@ -96,13 +96,12 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	if err := w.installed.Wait(ctx); err != nil {
 		return baseline, invalid(err)
 	}
-	if w.repo == nil {
-		return baseline, nil
+	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Checks.Setup) == 0 && len(w.cfg.Agent.Command) > 0 {
+		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}
 	// What setup, guardrails and the question for the agent's version left behind
 	// is no work of the agent.
-	ran := len(baseline) > 0 || len(w.cfg.Checks.Setup) > 0 || len(w.cfg.Agent.Command) == 0
-	return baseline, invalid(w.repo.Mark(ctx, ran))
+	return baseline, invalid(w.repo.Mark(ctx))
 }
 
 // setUp runs the setup commands, and looks at what they may have installed.

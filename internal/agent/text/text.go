@@ -60,6 +60,7 @@ type Decoder struct {
 	echo   *echo // nil: nothing is an echo
 	held   []byte
 	isEcho bool // of held
+	echoed bool // a copy of the prompt was printed
 	part   int  // texts before and after the echo are not one text
 	final  driver.Tail
 	spoke  bool
@@ -117,7 +118,9 @@ func (d *Decoder) flush(n int) {
 		return
 	}
 	s := jsonscan.Valid(d.held[:n])
-	if !d.isEcho {
+	if d.isEcho {
+		d.echoed = true
+	} else {
 		_, _ = d.final.Write(d.held[:n])
 		d.spoke = d.spoke || strings.TrimSpace(s) != ""
 	}
@@ -143,6 +146,8 @@ func (d *Decoder) judge(exit int, words string) *ralph.Failure {
 	switch {
 	case exit != 0:
 		return &ralph.Failure{Kind: ralph.FailureCrash, Message: driver.Clip(driver.WithWords("the agent "+driver.ExitText(exit), words), driver.MaxMessage)}
+	case !d.spoke && d.echoed:
+		return &ralph.Failure{Kind: ralph.FailureEmpty, Message: "the agent exited with code 0 and printed nothing but a copy of its prompt"}
 	case !d.spoke:
 		return &ralph.Failure{Kind: ralph.FailureEmpty, Message: "the agent exited with code 0 and printed nothing"}
 	}

@@ -76,12 +76,12 @@ func (k *look) config() {
 		switch {
 		case told:
 		case f.Deleted || configurationOf(f.Path) == nil:
-			if !project.MatchString(was) && !migrated.MatchString(was) && !testPlace.MatchString(path.Dir(was)) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) && !k.abandoned(was) {
+			if !project.MatchString(was) && len(settings(f.Old)) > 0 && !k.replaced(c, f) && !k.unused(was) && !k.abandoned(was) {
 				how = " "
 			}
 		case c.commands != nil:
 			how = c.startsNothing(was, f)
-		case c.excused != nil && !sample.MatchString(f.Path):
+		case c.excused != nil:
 			how = k.excuses(c, f)
 		}
 		if how != "" {
@@ -118,8 +118,6 @@ var (
 	enables = re(`(?i)\benable|\bextends\b`)
 	// project finds files that configure much else: they go with what they configure.
 	project = re(`(?:proj|\.props|xunit\.runner\.json|\.targets|pom\.xml|\.gradle(?:\.kts)?|\.toml|package\.json|composer\.json|deno\.jsonc?|config[^/]*\.json|setup\.cfg|tox\.ini|akefile|ustfile|codecov\.ya?ml|conftest\.py)$`)
-	// migrated finds files of CI services that projects leave for that of their host.
-	migrated = re(`(?:^|/)(?:\.?azure-pipelines|\.travis|\.?appveyor|\.cirrus)\.ya?ml$|^\.(?:circleci|buildkite)/`)
 	// comment finds lines that configure nothing.
 	comment = re(`^(?:#|//|;|/\*|\*(?:[\s/]|$)|--\s|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// bareKey finds lines that are told by those below them, and headings.
@@ -375,10 +373,7 @@ var interposers = []interposer{
 // builtIn finds attributes that come with git or Git LFS and hide nothing.
 var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b|\blinguist-\w+=false\b`)
 
-var example = re(`(?:^|/)examples?(?:_\w+)?/`)
-
-// sample finds projects of .NET whose warnings are about tests and code in documents.
-var sample = re(`(?i)(?:tests?|samples?|snippets?|examples?|benchmarks?)\.\w+proj$`)
+var example = re(`(?:^|/)examples?/`)
 
 var digits = re(`\d+`)
 

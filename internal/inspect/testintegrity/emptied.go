@@ -28,13 +28,13 @@ var (
 	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
 	// forks finds what makes children.
 	forks = re(`\b\w*fork\(`)
-	// testPlace finds directories of tests; pytest is none.
-	testPlace = re(`(?i)(?:^|[/._-])(?:\w*[^y\W]tests?|tests?|specs?)(?:[/._-]|$)`)
+	// testPlace finds directories of tests.
+	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
 	// those that expect a failure.
 	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.Repeat\.Any\(|\.(?:Fatal|Fatalf|Error|Nil)\((?:t, ?)?err\)|\.NoError\(`)
 	// expected finds annotations of tests that say which exception is thrown.
-	expected = re(`\b(?:[eE]xpected(?:Exceptions?)?|should_panic)\b`)
+	expected = re(`\b[eE]xpected(?:Exceptions?)?\b`)
 	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
 	call     = re(`\w+[!?]?[ \t]*[({]`)
 )

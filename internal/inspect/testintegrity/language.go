@@ -35,6 +35,7 @@ type language struct {
 type mark struct {
 	rule string
 	re   *lazyregexp.Regexp
+	new  bool // a new test may well have it
 }
 
 // languageOf is the language of a file, nil where it is not known.
@@ -96,12 +97,12 @@ var languages = []language{
 		call:  re(`(?m)(?:^|[^\w.$])(?:it|test|specify|xit|xtest|xspecify|fit|scenario|Deno\.test)(?:\.\w+)*\s*\(\s*["'` + "`" + `]|(?:^|[^\w.$])(?:it|test|specify)(?:\.\w+)*\.(?:each|for|runIf|skipIf)\b`),
 		skip: []mark{
 			{rule: ".skip", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:skip|skipIf|runIf)\b|\b(?:t|this|ctx|context|test)\.skip\(`)},
-			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`)},
+			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`), new: true},
 			{rule: ".failing", re: re(`(?m)(?:^|[^\w.$])(?:it|test)(?:\.\w+)*\.(?:fails|failing)\b`)},
 			{rule: "xit", re: re(`(?m)(?:^|[^\w.$])(?:xit|xtest|xdescribe|xcontext|xspecify|xsuite)\s*\(`)},
 			{rule: "skip: true", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `\s*\([^{}()]*\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
 		},
-		only:     re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.only\s*[(.<]|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|(?:^|[^\w.$])` + jsTest + `\s*\([^(){}\n]*\{[^{}\n]*\bonly:\s*true`),
+		only:     re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.only\b|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|(?:^|[^\w.$])` + jsTest + `\s*\([^(){}\n]*\{[^{}\n]*\bonly:\s*true`),
 		assert:   re(asserts + `|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|equal|same|ok|throws|throwsAsync|like|snapshot)\(|\.should\b`),
 		trivial:  re(`\bexpect\(\s*(?:true|!0)\s*\)\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be)\w*[(.]?\s*(?:true)|\bexpect\(\s*(?:true|1)\s*\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok)|\bexpect\(\s*(\d+)\s*\)\.(?:toBe|toEqual)\(\s*(?:\d+)\s*\)|\b(?:t\.|assert\.)*(?:assert|ok|isTrue|true|truthy)\(\s*true\b|\bassert\.(?:equal|strictEqual)\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
 		disabled: re(`\bif\s*\(\s*(?:false|0)\s*(?:\)|&&)`),
@@ -116,7 +117,7 @@ var languages = []language{
 			{rule: "pytest.mark.skip", re: re(`(?m)(?:^|[^=.\w])(?:\w+\.)?mark\.(?:skip|skipif)\b`)},
 			{rule: "pytest.mark.xfail", re: re(`\bmark\.xfail\b`)},
 			{rule: "pytest.skip", re: re(`\b(?:pytest|py\.test)\.(?:skip|xfail|importorskip)\b`)},
-			{rule: "unittest.skip", re: re(`\bunittest\.(?:skip|skipIf|skipUnless|expectedFailure)\b|\bself\.skipTest\(|\braise (?:\w+\.)?SkipTest\b|(?m)^[ \t]*@SkipTest\b|^[ \t]*@(?:skip|skipIf|skipUnless|expectedFailure)[ \t]*(?:\(|$)`)},
+			{rule: "unittest.skip", re: re(`\bunittest\.(?:skip|skipIf|skipUnless|expectedFailure)\b|\bself\.skipTest\(|\braise (?:\w+\.)?SkipTest\b|(?m)^[ \t]*@(?:skip|skipIf|skipUnless|expectedFailure)\b`)},
 			{rule: "collect_ignore", re: re(`\bcollect_ignore(?:_glob)?\b|\b__test__\s*=\s*False`)},
 		},
 		assert:   re(asserts + bare + `|\braises\(|\bself\.fail\(|\bpytest\.fail\(`),
@@ -151,7 +152,7 @@ var languages = []language{
 		skip: []mark{
 			{rule: "Skip =", re: re(`(?:Fact|Theory)\s*\([^)\n]*\bSkip\s*=`)},
 			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Ignore\b|\bIgnore\s*=`)},
-			{rule: "[Explicit]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Explicit\b`)},
+			{rule: "[Explicit]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Explicit\b`), new: true},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},
 		},
 		assert:   re(asserts + `|\bThrows\w*\(`),
@@ -180,7 +181,7 @@ var languages = []language{
 		call:  re(`(?m)^[ \t]*(?:it|specify|scenario|example|test|xit|xspecify|xscenario|fit|its)[ \t]*\(?[ \t]*["']|^[ \t]*its?[ \t]*\{`),
 		named: re(`(?m)^[ \t]*def[ \t]+(test_\w+[?!]?)`),
 		skip: []mark{
-			{rule: "skip", re: re(`(?m)^[ \t]*(?:skip|pending|omit)\b(?:[ \t]*\(?["']|[ \t]*$|[ \t]+(?:if|unless)\b)|(?m)^[ \t]*(?:it|describe|context|specify|scenario|feature|example)\b[^#\n]*(?:,\s*(?:skip|pending):|:(?:skip|pending)\b)`)},
+			{rule: "skip", re: re(`(?m)^[ \t]*(?:skip|pending)\b(?:[ \t]*\(?["']|[ \t]*$|[ \t]+(?:if|unless)\b)|(?m)^[ \t]*(?:it|describe|context|specify|scenario|feature|example)\b[^#\n]*(?:,\s*(?:skip|pending):|:(?:skip|pending)\b)`)},
 			{rule: "xit", re: re(`(?m)^[ \t]*(?:xit|xdescribe|xcontext|xspecify|xscenario|xexample|xfeature)\b`)},
 		},
 		only:     re(`(?m)^[ \t]*(?:fit|fdescribe|fcontext|fspecify|fscenario)\b|(?m)^[ \t]*(?:RSpec\.)?(?:it|describe|context|specify|scenario|feature|example)\b[^#\n]*,\s*(?:focus:\s*true|:focus\b)|(?m)^[ \t]*focus\s*$`),
@@ -199,6 +200,8 @@ var languages = []language{
 		skip: []mark{
 			{rule: "markTestSkipped", re: re(`\bmarkTest(?:Skipped|Incomplete)\(`)},
 			{rule: "->skip", re: re(`\}\s*\)\s*(?:->\w+\([^)\n]*\)\s*)*->(?:skip\w*|todo)\(`)},
+			{rule: "doesNotPerformAssertions", re: re(`\bexpectNotToPerformAssertions\(|\bDoesNotPerformAssertions\b`), new: true},
+			{rule: "Requires", re: re(`#\[Requires\w*\(`)},
 		},
 		only:     re(`\}\s*\)\s*(?:->\w+\([^)\n]*\)\s*)*->only\(`),
 		assert:   re(`\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*)\s*\(|\bfail\(`),

@@ -242,6 +242,16 @@ func (s *source) end(line int) int {
 	return len(s.text)
 }
 
+// endOf is where a statement ends that begins at a place: behind its brackets, or with
+// its line.
+func (s *source) endOf(at int) int {
+	end := s.end(s.lineOf(at) - 1)
+	if open := bytes.IndexByte(s.code[at:end], '('); open >= 0 {
+		end = max(end, s.closing(at+open)+1)
+	}
+	return end
+}
+
 // around gives the parts of a source that lie around some of its lines.
 func (s *source) around(some func(line []byte) bool) [][2]int {
 	const lines = 10

@@ -32,7 +32,7 @@ func foreignPlace(name string, text []byte) bool {
 }
 
 // fixture finds files that tests only read.
-var fixture = re(`(?:^|/)(?:__)?(?i:fixtures?|testdata|snapshots)(?:__)?/|(?:^|/)src/\w*[tT]est/resources/`)
+var fixture = re(`(?:^|/)(?:__)?(?:fixtures?|testdata|snapshots)(?:__)?/|(?:^|/)src/\w*[tT]est/resources/`)
 
 // testName takes the name of a file of tests apart: what it tests, and its extension.
 var testName = re(`^(?:test_)?(.+?)(?:[._-](?:tests?|spec|unittest|e2e|it)|[tT]ests?|TestCase|Spec|IT)?(\.\w+)$`)

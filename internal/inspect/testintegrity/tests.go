@@ -30,6 +30,7 @@ type tested struct {
 	came     func() [][]byte // lines that are new, without comments
 	groups   func() [][2]int // skippedGroups, once
 	again    map[int]bool    // those of after that were skipped as often before
+	renames  int             // how many new tests may be lost ones that were skipped; -1: not counted
 }
 
 // tests compares the tests of all files of a change.
@@ -45,7 +46,7 @@ func (k *look) tests() {
 		if lang == nil || fixture.MatchString(f.Path) || !lang.inline && !isTest(was) && !isTest(f.Path) {
 			continue
 		}
-		t := tested{file: f, lang: lang, told: map[string]bool{}, again: map[int]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
+		t := tested{file: f, lang: lang, told: map[string]bool{}, again: map[int]bool{}, renames: -1, is: !f.Deleted && (lang.inline || isTest(f.Path))}
 		if !f.Added {
 			t.old = lex(f.Old, lang.lexis)
 			t.before = lang.cases(t.old)
@@ -221,9 +222,9 @@ func (t *tested) skippedGroups() [][2]int {
 	return groups
 }
 
-// wasSilent reports whether a test was skipped, or stood in what was skipped as a whole.
+// wasSilent reports whether a test stood in what was skipped as a whole.
 func (t *tested) wasSilent(c testCase) bool {
-	return t.marks(t.old, c) > 0 || slices.ContainsFunc(t.groups(), func(group [2]int) bool { return group[0] <= c.begin && c.begin < group[1] })
+	return slices.ContainsFunc(t.groups(), func(group [2]int) bool { return group[0] <= c.begin && c.begin < group[1] })
 }
 
 // removed tells the tests that are gone.
@@ -236,8 +237,7 @@ func (k *look) removed(t *tested) {
 	each := sync.OnceValue(func() bool { return slices.ContainsFunc(t.came(), multiplies.Match) }) // one does for many now
 	for _, i := range t.lost {
 		c := t.before[i]
-		again := survives(t.old.text[c.begin:c.end], k.fresh)                                          // under another name, or as a row of a table
-		again = again || slices.ContainsFunc(t.after, func(is testCase) bool { return t.same(c, is) }) // it stood there twice
+		again := survives(t.old.text[c.begin:c.end], k.fresh) // under another name, or as a row of a table
 		if !again && !t.old.empty(c) && !t.idle(c) && !t.wasSilent(c) && (!stays[c.name] || !each()) {
 			lost = append(lost, c)
 		}
@@ -255,7 +255,7 @@ func (k *look) removed(t *tested) {
 		return code.Deleted && !isTest(code.Path) && k.subject(code.Path) == k.subject(f.Path)
 	}):
 		// The code that they tested went with them.
-	case f.Deleted && len(lost) > 0 && !example.MatchString(f.Path):
+	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
 	case f.Deleted:
 	case !t.is && len(t.before) > 0:
@@ -271,9 +271,6 @@ var multiplies = re(`\beach\b|[pP]arametri[sz]e|DataProvider|TestCaseSource`)
 // idle reports whether a test did not run before, or asserted nothing that may fail.
 func (t *tested) idle(c testCase) bool {
 	body := t.old.code[c.begin:c.end]
-	if t.lang.name == "php" && strings.HasSuffix(c.name, "Provider") {
-		return true // it gives data to tests
-	}
 	if t.lang.asserted(t.old, c) == 0 && (strings.HasSuffix(strings.ToLower(c.name), "compiles") || t.lang.name != "ruby" && !call.Match(body)) {
 		return true
 	}
@@ -433,44 +430,51 @@ func (k *look) skipped(t *tested) {
 			if strings.HasPrefix(m.rule, "->") { // stands behind its test
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
 			}
-			condition := t.condition(i, at)
-			conditional := condition != ""
-			if conditional && assigned.Match(t.now.code[t.now.begin(line-1):at]) {
-				continue // it is told where it is used
+			conditional := t.conditional(i, at)
+			own := t.now.code[t.now.begin(line-1):at]
+			if conditional && (assigned.Match(own) || t.rewritten()) {
+				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
 				tests := t.lang.name != "go" && len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
-				if tests && !conditional && t.old != nil && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
+				if tests && !conditional && !bytes.Contains(t.now.code[t.now.begin(max(0, line-4)):at], []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
 			}
 			c := t.after[i]
-			isNew := t.was[i] < 0
-			switch {
+			switch isNew := t.was[i] < 0; {
 			case t.lang.name == "go" && at < c.at: // it stands in something between
 			case t.rows(at): // of a table
 			case t.lang.indent && at > c.begin && !conditional && t.inner(c, at): // of what it tests
 			case !strings.HasPrefix(m.rule, "->") && t.inOtherWords(i):
+			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
+			case !isNew && conditional && t.counterpart(i): // a new one runs where it does not
 			case !isNew && t.old.empty(t.before[t.was[i]]): // it tested nothing
+			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
-			default:
-				k.counts.Skipped++
-				if isNew && !k.ran(t, c) || conditional && !holdsHere(condition) {
-					continue // no test says less here
-				}
+			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
+			case isNew && (m.new || t.now.empty(c) || at > c.begin && nothingElse.Match(t.now.code[min(t.now.endOf(at), c.end):c.end])): // it is only planned, or does not apply
+			case isNew && t.lang.name == "rust" && slices.ContainsFunc(t.before, func(c testCase) bool { return t.marks(t.old, c) > 0 }): // a CI that runs ignored tests runs it, too
+			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
+			case isNew && (k.silent[id(t, c)] || bytes.Contains(t.now.text, []byte("--ignored")) && bytes.Contains(t.now.text, []byte(c.name+`"`))): // it was before, or is a child of another test
+			case isNew && example.MatchString(t.file.Path):
+			case isNew && t.renamed(): // it was skipped before
+			case isNew:
 				t.told[c.name] = true
-				if conditional {
-					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped under a condition now")
-				} else {
-					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped now, or does not count")
-				}
+				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
+			case conditional:
+				t.told[c.name] = true
+				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped under a condition now")
+			default:
+				t.told[c.name] = true
+				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped now, or does not count")
 			}
 		}
 	}
 	if t.lang.only != nil {
 		for _, at := range k.freshIn(t, t.lang.only, inCode) {
-			if own := t.now.code[t.now.begin(t.now.lineOf(at)-1):at]; bytes.IndexByte(own, '?') >= 0 || bytes.HasSuffix(bytes.TrimSpace(t.now.code[:at]), []byte("?")) || chosen.Match(own) {
+			if own := t.now.code[t.now.begin(t.now.lineOf(at)-1):at]; bytes.IndexByte(own, '?') >= 0 || chosen.Match(own) {
 				continue // it depends on what somebody sets
 			}
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
@@ -493,18 +497,11 @@ func (t *tested) inherited(at int) string {
 	return name
 }
 
-// ran reports whether a test that is new in its file ran before: in another file, or
-// under another name.
-func (k *look) ran(t *tested, c testCase) bool {
-	if silent, moved := k.silent[id(t, c)]; moved {
-		return !silent
-	}
-	says := map[string]bool{}
-	tokens(t.now.text[c.begin:c.end], says)
-	return slices.ContainsFunc(t.lost, func(i int) bool {
-		was := t.before[i]
-		return !t.wasSilent(was) && survives(t.old.text[was.begin:was.end], says)
-	})
+// counterpart reports whether the test behind another is a new one whose name begins
+// with that of the other, and is skipped at times, too.
+func (t *tested) counterpart(i int) bool {
+	next := i + 1
+	return next < len(t.after) && t.was[next] < 0 && strings.HasPrefix(t.after[next].name, t.after[i].name) && t.marks(t.now, t.after[next]) > 0
 }
 
 // chosen finds what stands in front of a mark that becomes a value under a condition.
@@ -514,27 +511,28 @@ var chosen = re(`\bif\s*\(.*\)\s*\w+\s*=\s*$`)
 // something.
 var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch|try)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
 
-// argument finds a condition that is an argument of a mark.
-var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b|\bxfail\(\s*(?:not\s|[\w.]+\s*(?:[,)(<>!]|==|and\b|or\b))`)
-
+// nothingElse finds the end of a test in which nothing stands behind a skip, ofSkips
+// tests of what skips.
 var (
-	// here finds conditions that hold where tests count: in the CI, on Linux, always.
-	here = re(`(?i)\b(?:is|in|on)?_?(?:ci|github_?actions?|gitlab_ci|continuous_integration)\b|linux|\bskipif\(\s*(?:true|1)\b|\b(?:if|unless)\s*\(?\s*(?:true|1)\b`)
-	// elsewhere finds what makes them hold in other places only.
-	elsewhere = re(`(?i)!\s*[\w(]|\bnot\b|!==?\s*["']?linux|\bunless\b|==\s*(?:""|''|null|nil|none|undefined)|\bis\s+none|\.nil\?|\.is_err\(|windows|win32|cygwin|darwin|mac|osx|android|wasm|bsd|version`)
+	nothingElse = re(`^[\s;})]*(?:end\s*)*$`)
+	ofSkips     = re(`(?i)skip|x_?fail`)
 )
 
-// holdsHere reports whether a condition holds where tests count.
-func holdsHere(condition string) bool {
-	return here.MatchString(condition) && !elsewhere.MatchString(condition)
-}
+// argument finds a condition that is an argument of a mark.
+var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b|\bxfail\(\s*(?:not\s+)?(?:[a-z]\w*|[A-Z_]{2}\w*)\s*[,)]`)
 
 // assigned finds what stands in front of a mark that only gets a name.
 var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?[\w.]+[ \t]*=[^=]|[?:][ \t])`)
 
-// condition returns what a mark in a test depends on: its line, or the head of a block in
-// one of the lines above; empty if it depends on nothing.
-func (t *tested) condition(i, at int) string {
+// rewritten reports whether so many lines of a file are gone that it was written anew.
+func (t *tested) rewritten() bool {
+	const many = 20
+	return t.old != nil && len(missing(linesOf(t.old.plain), linesOf(t.now.plain))) > many
+}
+
+// conditional reports whether what a mark in a test says depends on a condition: that
+// of its line, or of the head of a block in one of the lines above.
+func (t *tested) conditional(i, at int) bool {
 	const above = 10
 	const far = 300 // bytes of a line: in one that a tool wrote, marks by the thousand may stand
 	s := t.now
@@ -548,17 +546,15 @@ func (t *tested) condition(i, at int) string {
 	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 && t.lang.name != "js" { // arguments on more lines; there the test is one
 		until = max(until, min(s.closing(at+open), at+far))
 	}
-	if start := max(s.begin(line), at-far); onCondition.Match(s.code[start:until]) || argument.Match(s.code[at:until]) {
-		return string(s.text[start:until])
+	if onCondition.Match(s.code[max(s.begin(line), at-far):until]) || argument.Match(s.code[at:until]) {
+		return true
 	}
-	for n := s.lineOf(from) - 1; n < line; n++ {
-		begin := max(from, s.begin(n))
-		head := s.code[begin:min(s.end(n), begin+far)]
-		if indentOf(head) < indentOf(own) && onCondition.Match(head) {
-			return string(s.plain[begin : begin+len(head)])
+	for text := range bytes.Lines(s.code[min(from, s.begin(line)):s.begin(line)]) {
+		if indentOf(text) < indentOf(own) && onCondition.Match(text[:min(len(text), far)]) {
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // rows reports whether a mark is that of a row in a table of cases.
@@ -582,9 +578,6 @@ func (t *tested) inner(c testCase, at int) bool {
 func (t *tested) marks(s *source, c testCase) int {
 	const below = 3000
 	from, to := s.above(c), min(c.end, c.begin+below)
-	if t.lang.name == "js" { // there nothing stands above
-		from = c.at
-	}
 	n := 0
 	for _, m := range t.lang.skip {
 		n += len(m.re.FindAllIndex(s.code[from:to], -1))
@@ -611,6 +604,30 @@ func (t *tested) inOtherWords(i int) bool {
 	}
 	return again
 }
+
+// renamed reports whether a new test may be one that is gone and was skipped.
+func (t *tested) renamed() bool {
+	if t.renames < 0 {
+		t.renames = 0
+		for _, i := range t.lost {
+			if t.marks(t.old, t.before[i]) > 0 {
+				t.renames++
+			}
+		}
+	}
+	if t.renames == 0 {
+		return false
+	}
+	t.renames--
+	return true
+}
+
+// conditions counts those in a test and above it.
+func (t *tested) conditions(s *source, c testCase) int {
+	return len(ifs.FindAllIndex(s.code[s.above(c):c.end], -1))
+}
+
+var ifs = re(`\b(?:if|unless)\b|#\[cfg\(`)
 
 // inCode and inStrings are the parts of a source where patterns are looked for.
 func inCode(s *source) []byte    { return s.code }

@@ -50,6 +50,7 @@ const (
 	rankThreshold
 	rankFewer
 	rankConfig
+	rankNewSkipped
 	rankUnknown
 )
 
@@ -65,7 +66,7 @@ type look struct {
 	balance       map[string]int
 	fresh, spoken map[string]bool
 
-	silent   map[string]bool    // tests in other files now, and whether they were skipped; see id
+	silent   map[string]bool    // tests in other files now that stood in a group that was skipped; see id
 	gained   map[*language]int  // how many tests are new
 	came     int                // how many lines of tests, and of what they read
 	codeOut  map[*language]bool // whether lines were taken out of code; see recoded
@@ -82,7 +83,6 @@ type ranked struct {
 // Tests counts what became of tests in a change: a fact, whatever it means.
 type Tests struct {
 	Added, Changed, Deleted int
-	Skipped                 int // that are new and skipped, or skipped now, under a condition or without one
 	Files                   int // that hold or held them
 	Configurations          int // files that configure tests and checks and changed
 }
@@ -101,7 +101,7 @@ func (t Tests) String() string {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{t.Added, " added"}, {t.Changed, " changed"}, {t.Deleted, " deleted"}, {t.Skipped, " newly skipped"}} {
+	}{{t.Added, " added"}, {t.Changed, " changed"}, {t.Deleted, " deleted"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprint(part.n)+part.what)
 		}
@@ -118,7 +118,7 @@ func (t Tests) String() string {
 // gravest first, at most MaxFindings. Paths are as the change has them: foreign
 // text. Texts are one line of printable characters, and quote no more of a file
 // than names of tests, of keys and of commands, and a line of configuration, cut
-// at 80 bytes. It counts the tests that the change adds, changes, deletes and skips, too.
+// at 80 bytes. It counts the tests that the change adds, changes and deletes, too.
 func Look(files []File, o Options) ([]ralph.Finding, Tests) {
 	k := &look{options: o, subjects: map[string]string{}}
 	k.linters = sync.OnceValue(k.linterCame)

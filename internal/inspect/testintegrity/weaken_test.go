@@ -198,9 +198,6 @@ func TestCounts(t *testing.T) {
 			{Path: "a_test.go", Old: of("A"), New: bytes.Replace(of("A"), []byte("`a`"), []byte("`other`"), 1)},
 			{Path: "b_test.go", Old: of("B", "C", "D"), New: of("B")}, {Path: "e_test.go", Added: true, New: of("E")},
 		},
-		"Tests: 1 added, 1 changed, 2 newly skipped (in 1 file)": {
-			{Path: "a_test.go", Old: of("A"), New: bytes.ReplaceAll(of("A", "B"), []byte("\tcheck"), []byte("\tif windows {\n\t\tt.Skip()\n\t}\n\tcheck"))},
-		},
 		"Configuration of checks changed in 1 file": {{Path: "package.json", Old: []byte(`{"scripts": {"test": "a && b"}}`), New: []byte(`{"scripts": {"test": "a"}}`)}},
 		"Tests: 1 added (in 1 file); configuration of checks changed in 2 files": {
 			{Path: "a_test.go", Added: true, New: of("A")}, {Path: ".golangci.yml", Old: []byte("linters:\n  enable: [a, b]\n"), New: []byte("linters:\n  enable: [a]\n")},

@@ -14,13 +14,14 @@ const messageBytes = 4 << 10
 
 var (
 	response     = lazyregexp.New(`(?is)<response>(.*?)</response>`)
+	promise      = lazyregexp.New(`(?i)<promise>[^<\n]*</promise>`)
 	fenceLine    = lazyregexp.New("^`{3,}[A-Za-z0-9_-]*$")
 	ansiSequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 )
 
 // Message is the commit message in an agent's answer: what stands in the first
 // <response>, else the first line that is neither empty nor the fence of a code
-// block. It holds no control or invisible characters and no secret, and at most
+// block, without a completion tag. It holds no control or invisible characters and no secret, and at most
 // 4 KiB; empty when there is none.
 func Message(answer string, redact *secret.Redactor) string {
 	answer = printable(answer) // before the redactor: an invisible character could split a secret
@@ -28,7 +29,7 @@ func Message(answer string, redact *secret.Redactor) string {
 	if m := response.FindStringSubmatch(answer); m != nil {
 		message = m[1]
 	} else {
-		message = firstLine(answer)
+		message = firstLine(promise.ReplaceAllString(answer, ""))
 	}
 	message = redact.Text(strings.TrimSpace(message))
 	if len(message) > messageBytes {

@@ -44,10 +44,11 @@ type Options struct {
 	Say, Note   func(string)
 }
 
-// Open starts the proxies, before the sandbox is built that leaves no other way out.
+// Open starts the proxies, before the sandbox is built that leaves no other way out. They
+// serve until Close, also after ctx has ended.
 func Open(ctx context.Context, o Options) (*Network, error) {
 	n := &Network{keyProxies: map[string]*egress.KeyProxy{}, direct: map[string]ralph.Refused{}}
-	err := n.open(context.WithoutCancel(ctx), o)
+	err := n.open(ctx, o)
 	if err != nil {
 		n.Close()
 	}
@@ -60,7 +61,7 @@ func (n *Network) open(ctx context.Context, o Options) error {
 			return err
 		}
 		for _, a := range o.Agents {
-			if err := n.openKeyProxy(ctx, o, a); err != nil {
+			if err := n.openKeyProxy(context.WithoutCancel(ctx), o, a); err != nil {
 				return fmt.Errorf("key proxy: %w", err)
 			}
 		}
@@ -94,7 +95,7 @@ func (n *Network) openProxy(ctx context.Context, o Options) (err error) {
 	if n.java { // most of its tools cannot be told one
 		opts.Password = ""
 	}
-	if n.proxy, err = egress.Start(ctx, opts); err != nil {
+	if n.proxy, err = egress.Start(context.WithoutCancel(ctx), opts); err != nil {
 		return err
 	}
 	o.Say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))

@@ -23,13 +23,26 @@ const (
 )
 
 // NetworkAvailable reports whether this process can restrict the network of its children;
-// reason says why not. The first call tries it, which takes a few milliseconds.
+// reason says why not. It tries it until that went well once, which takes a few milliseconds.
 //
 // Needed are Linux 5.9, amd64 or arm64, a seccomp that is not refused and not in
 // use by a supervisor around us, and the right to read the memory of a child.
-func NetworkAvailable() (ok bool, reason string) { return networkAvailable() }
+func NetworkAvailable() (ok bool, reason string) {
+	network.Lock()
+	defer network.Unlock()
+	if network.tried {
+		return true, ""
+	}
+	network.tried, reason = tryNetwork()
+	return network.tried, reason
+}
 
-var networkAvailable = sync.OnceValues(tryNetwork)
+// network is whether a try went well. One that failed may have failed because the machine
+// was busy.
+var network struct {
+	sync.Mutex
+	tried bool
+}
 
 // tryNetwork tries the network restriction on a child of its own, see package probe.
 func tryNetwork() (ok bool, reason string) {

@@ -199,6 +199,8 @@ func TestCannotStart(t *testing.T) {
 		{"interpreter missing", proc.Command{Argv: []string{broken}}, fs.ErrNotExist},
 		{"no such directory", proc.Command{Argv: []string{"/bin/true"}, Dir: dir + "/gone"}, fs.ErrNotExist},
 		{"argument too long", proc.Command{Argv: []string{"/bin/echo", strings.Repeat("x", 1<<20)}}, syscall.E2BIG},
+		{"NUL in an argument", proc.Command{Argv: []string{"/bin/echo", "a\x00b"}}, syscall.EINVAL},
+		{"NUL in a variable", proc.Command{Argv: []string{"/bin/true"}, Env: []string{"A=b\x00LD_PRELOAD=x"}}, syscall.EINVAL},
 	} {
 		_, err := s.Run(t.Context(), tc.c)
 		if !errors.Is(err, tc.want) {

@@ -51,9 +51,17 @@ func Commands(path string, look Lookup, without ...string) []Command {
 			if seen[c.Name] || e.IsDir() || strings.ContainsRune(c.Name, '\n') {
 				continue
 			}
-			if system && (e.Type()&os.ModeSymlink == 0 || staysInSystem(c.Path)) {
-				seen[c.Name] = true
-				continue
+			if system {
+				target := c.Path
+				if e.Type()&os.ModeSymlink != 0 {
+					if target, err = filepath.EvalSymlinks(c.Path); err != nil {
+						continue // it leads nowhere
+					}
+				}
+				if ofSystem(target) {
+					seen[c.Name] = true
+					continue
+				}
 			}
 			if c.Needs = Needs(c.Path, remembered); c.Needs == nil {
 				continue
@@ -66,17 +74,12 @@ func Commands(path string, look Lookup, without ...string) []Command {
 	return all
 }
 
-// systemFolders are open in every sandbox: what is in them starts there.
-var systemFolders = []string{"/usr", "/bin", "/sbin", "/opt", "/etc"}
+// systemFolders hold what the distribution installed: they are open in every sandbox, and
+// every user can start what is in them. Below /usr/local and /opt anybody installs.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/etc"}
 
 func ofSystem(path string) bool {
-	return slices.ContainsFunc(systemFolders, func(s string) bool { return within(path, s) })
-}
-
-// staysInSystem reports whether a link leads to a file in a folder of the system, or nowhere.
-func staysInSystem(link string) bool {
-	target, err := filepath.EvalSymlinks(link)
-	return err != nil || ofSystem(target)
+	return !within(path, "/usr/local") && slices.ContainsFunc(systemFolders, func(s string) bool { return within(path, s) })
 }
 
 // usual are the commands that teams use most.
