@@ -15,13 +15,22 @@ import (
 	"time"
 )
 
-// repository is a small repository without a server.
-func (b *bench) repository(ctx context.Context, name string) (string, error) {
+// folder is a small folder without a repository.
+func (b *bench) folder(name string) (string, error) {
 	dir := filepath.Join(b.dir, name)
 	for i := range 20 {
 		if err := write(filepath.Join(dir, fileName(i)), "text\n"); err != nil {
 			return "", err
 		}
+	}
+	return dir, nil
+}
+
+// repository is a small repository without a server.
+func (b *bench) repository(ctx context.Context, name string) (string, error) {
+	dir, err := b.folder(name)
+	if err != nil {
+		return "", err
 	}
 	return dir, errors.Join(
 		b.git(ctx, dir, "init", "-q", "-b", "main"), b.git(ctx, dir, "add", "-A"), b.git(ctx, dir, "commit", "-q", "-m", "first"),
@@ -82,20 +91,26 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	plain, err := b.folder("start-plain")
+	if err != nil {
+		return nil, err
+	}
 	bare := func() (float64, error) { return until(b.command(ctx, dir, agent)) }
 	var rows []row
 	for _, way := range []struct {
 		rounds        int
+		dir           string
 		option, value string
 		what, note    string
 		target        target
 	}{
-		{rounds, "--isolation", "off", "binary start to agent start, `ralph run`", "The agent is a shell script whose first words go into a FIFO; both sides include the start of the shell. Twenty files, no remote.", target{AtMost: 25, Unit: "ms"}},
-		{rounds / 2, "--commit", "each-iteration", "the same with --commit each-iteration", "Looks at the repository and attaches a branch first.", target{}},
-		{rounds / 2, "--isolation", "auto", "the same with --isolation auto", "", target{}},
+		{rounds, plain, "--isolation", "off", "binary start to agent start, `ralph run`", "The agent is a shell script whose first words go into a FIFO; both sides include the start of the shell. Twenty files, no repository.", target{AtMost: 25, Unit: "ms"}},
+		{rounds / 2, dir, "--isolation", "off", "the same in a repository", "Looks at the files first.", target{}},
+		{rounds / 2, dir, "--commit", "each-iteration", "the same with --commit each-iteration", "Looks at the repository and attaches a branch first.", target{}},
+		{rounds / 2, dir, "--isolation", "auto", "the same with --isolation auto", "", target{}},
 	} {
 		one, err := row{What: way.what, Comparison: "the same agent started directly", Target: way.target, Note: way.note}.compare(way.rounds,
-			func() (float64, error) { return until(b.run(ctx, dir, agent, way.option, way.value)) }, bare)
+			func() (float64, error) { return until(b.run(ctx, way.dir, agent, way.option, way.value)) }, bare)
 		if err != nil {
 			return nil, err
 		}
