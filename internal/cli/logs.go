@@ -25,7 +25,8 @@ func (logsCmd) Help() string {
   ralph logs -f
   ralph logs 3 --guardrails
 
-The last run is that of this directory, or of one above it within the repository. What a terminal would obey is left out.`
+The log has the agent's raw output, for claude and others lines of JSON; .ralph/report.html shows it in readable form.
+The last run is that of this directory, or of one above it within the repository. Terminal control sequences are removed.`
 }
 
 // Run prints it.

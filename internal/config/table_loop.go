@@ -99,7 +99,7 @@ func tasksRows() []row {
 			Help: "Mode `tasks`: the stories to work on, by id and in this order."},
 			func(l *loader, v value) { l.c.Tasks.Stories = l.atMost(v, l.entries(v)) }},
 		{Input{Name: "parallel", Kind: Count, Min: 1, Max: 64, Default: "1", NoAction: true, NoFile: true, Placeholder: "N",
-			Help: "Mode `tasks`, locally: number of agents at the same time."},
+			Help: "Mode `tasks`: agents that work at the same time, on this machine."},
 			func(l *loader, v value) {
 				if n := int(l.count(v)); n > 1 {
 					l.c.Tasks.Parallel = n
@@ -118,7 +118,7 @@ func tasksRows() []row {
 			Help: "Mode `tasks`: no reviews; the agent says what is done."},
 			func(l *loader, v value) { l.c.Tasks.SkipReview = l.boolean(v) }},
 		{Input{Name: "review-cap", Kind: Count, Default: "5", Max: 100, Zero: "no cap", NoAction: true, Placeholder: "N",
-			Help: "Mode `tasks`: the review that must approve a story, which is marked as such."},
+			Help: "Mode `tasks`: after this many reviews a story is approved anyway, and marked."},
 			func(l *loader, v value) { l.c.Tasks.ReviewCap = int(l.count(v)) }},
 		{Input{Name: "review-cap-policy", Kind: Choice, Enum: []string{"draft", "accept"}, Default: "draft", Placeholder: "POLICY",
 			Help: "Mode `tasks`: stories approved at the cap keep the pull request a `draft`, or count as approved (`accept`)."},

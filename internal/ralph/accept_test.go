@@ -96,10 +96,10 @@ func TestTotalBudget(t *testing.T) {
 		left   ralph.MicroUSD // told to the first turn
 		reason string
 	}{
-		{"nothing left", ralph.Budget{Total: 10 * ralph.USD, Before: 10 * ralph.USD}, 0, 0, "$10.00 of max-total-cost-usd $10.00 are spent on this branch, $10.00 of them before this run"},
-		{"some left", ralph.Budget{Total: 10 * ralph.USD, Before: 7 * ralph.USD}, 2, 3 * ralph.USD, "$11.00 of max-total-cost-usd $10.00 are spent on this branch, $7.00 of them before this run"},
-		{"the run's own is less", ralph.Budget{Cost: ralph.USD, Total: 10 * ralph.USD, Before: 7 * ralph.USD}, 1, ralph.USD, "$2.00 of max-cost-usd $1.00 are spent"},
-		{"the first run", ralph.Budget{Total: 3 * ralph.USD}, 2, 3 * ralph.USD, "$4.00 of max-total-cost-usd $3.00 are spent on this branch"},
+		{"nothing left", ralph.Budget{Total: 10 * ralph.USD, Before: 10 * ralph.USD}, 0, 0, "$10.00 spent on this branch, $10.00 of it before this run; max-total-cost-usd is $10.00"},
+		{"some left", ralph.Budget{Total: 10 * ralph.USD, Before: 7 * ralph.USD}, 2, 3 * ralph.USD, "$11.00 spent on this branch, $7.00 of it before this run; max-total-cost-usd is $10.00"},
+		{"the run's own is less", ralph.Budget{Cost: ralph.USD, Total: 10 * ralph.USD, Before: 7 * ralph.USD}, 1, ralph.USD, "$2.00 spent; max-cost-usd is $1.00"},
+		{"the first run", ralph.Budget{Total: 3 * ralph.USD}, 2, 3 * ralph.USD, "$4.00 spent on this branch; max-total-cost-usd is $3.00"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

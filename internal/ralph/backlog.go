@@ -150,7 +150,7 @@ func (r *run) askUnsaid(ctx context.Context, it *Iteration) {
 	if question == "" {
 		return
 	}
-	r.emit(Event{Kind: EventNotice, Text: "The turn ended without a verdict, and is asked for it once.", Iteration: it.Number})
+	r.emit(Event{Kind: EventNotice, Text: "The reviewer gave no verdict; ralph asks once more.", Iteration: it.Number})
 	_, turn, err := r.ask(ctx, it.Number, "its verdict", question)
 	if it.Asked = turn; turn != nil {
 		r.usage = r.usage.Add(turn.Usage)

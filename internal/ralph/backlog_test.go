@@ -226,7 +226,7 @@ func TestAskingForTheVerdictIsTold(t *testing.T) {
 		}
 	}
 	l.Run(t.Context(), nil)
-	if want := "The turn ended without a verdict, and is asked for it once."; len(notices) != 1 || notices[0] != want {
+	if want := "The reviewer gave no verdict; ralph asks once more."; len(notices) != 1 || notices[0] != want {
 		t.Errorf("notices = %q, want %q", notices, want)
 	}
 }

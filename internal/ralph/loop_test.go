@@ -241,7 +241,7 @@ func TestOutcomes(t *testing.T) {
 			l := loop(a, &tree{})
 			l.Budget.Cost = ralph.USD
 			return l, a, nil
-		}, ralph.OverBudget, 2, 2, "$1.20 of max-cost-usd $1.00"},
+		}, ralph.OverBudget, 2, 2, "$1.20 spent; max-cost-usd is $1.00"},
 		{"cost budget counts retries", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{cost: 600_000, fail: &ralph.Failure{Kind: ralph.FailureCrash}}}}
 			l := loop(a, &tree{})
@@ -253,7 +253,7 @@ func TestOutcomes(t *testing.T) {
 			l := loop(a, &tree{})
 			l.Budget.Tokens = 25
 			return l, a, nil
-		}, ralph.OverBudget, 3, 3, "30 of max-tokens 25"},
+		}, ralph.OverBudget, 3, 3, "30 tokens used; max-tokens is 25"},
 		{"deadline in a turn", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{takes: time.Hour, tools: 1}}}
 			l := loop(a, &tree{})

@@ -113,13 +113,13 @@ func (b Budget) left(spent MicroUSD) MicroUSD {
 func (b Budget) spent(u Usage) string {
 	switch {
 	case b.Cost > 0 && u.Cost.Amount >= b.Cost:
-		return fmt.Sprintf("%s of max-cost-usd %s are spent", u.Cost, b.Cost)
+		return fmt.Sprintf("%s spent; max-cost-usd is %s", u.Cost, b.Cost)
 	case b.Total > 0 && b.Before+u.Cost.Amount >= b.Total && b.Before > 0:
-		return fmt.Sprintf("%s of max-total-cost-usd %s are spent on this branch, %s of them before this run", b.Before+u.Cost.Amount, b.Total, b.Before)
+		return fmt.Sprintf("%s spent on this branch, %s of it before this run; max-total-cost-usd is %s", b.Before+u.Cost.Amount, b.Before, b.Total)
 	case b.Total > 0 && u.Cost.Amount >= b.Total:
-		return fmt.Sprintf("%s of max-total-cost-usd %s are spent on this branch", u.Cost, b.Total)
+		return fmt.Sprintf("%s spent on this branch; max-total-cost-usd is %s", u.Cost, b.Total)
 	case b.Tokens > 0 && u.Tokens.Total() >= b.Tokens:
-		return fmt.Sprintf("%d of max-tokens %d are used", u.Tokens.Total(), b.Tokens)
+		return fmt.Sprintf("%d tokens used; max-tokens is %d", u.Tokens.Total(), b.Tokens)
 	}
 	return ""
 }

@@ -203,7 +203,7 @@ func Advice(r ralph.Report) string {
 		case last.Last().Failure != nil:
 			text = failureAdvice(last)
 		case neverStarted(r, last):
-			text = "A guardrail could be started in no iteration: its program does not exist or cannot be executed. Correct its command, or provide the program."
+			text = "A guardrail could not be started in any iteration: its program does not exist or cannot be executed. Correct its command, or provide the program."
 		case !last.Passed():
 			text = "Make the task more precise or smaller, or look at the failing guardrail yourself."
 		}

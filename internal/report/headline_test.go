@@ -16,7 +16,7 @@ func TestStalledAdvice(t *testing.T) {
 		want string
 	}{
 		{"a guardrail failed", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "npm test", ExitCode: 1}}}, "Make the task more precise or smaller, or look at the failing guardrail yourself."},
-		{"a guardrail without its program", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "./check.sh", ExitCode: 127, Broken: true}}}, "A guardrail could be started in no iteration: its program does not exist or cannot be executed."},
+		{"a guardrail without its program", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "./check.sh", ExitCode: 127, Broken: true}}}, "A guardrail could not be started in any iteration: its program does not exist or cannot be executed."},
 		{"guardrails passed", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "npm test", Passed: true}}}, "Make the task more precise or smaller."},
 		{"the turn failed", ralph.Iteration{Turns: []ralph.Turn{{Failure: &ralph.Failure{Kind: ralph.FailureMalformed}}}}, "Look at the error of the last turn: "},
 	} {

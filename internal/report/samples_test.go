@@ -130,7 +130,7 @@ func maxIterations() ralph.Report {
 
 func overBudget() ralph.Report {
 	r := maxIterations()
-	r.Outcome, r.Reason = ralph.OverBudget, "$5.76 of $5.00 are spent"
+	r.Outcome, r.Reason = ralph.OverBudget, "$5.76 spent; max-cost-usd is $5.00"
 	r.Iterations[2].Turns[1].Usage.Cost.Amount = ralph.FromUSD(5.7354)
 	return r
 }

@@ -292,11 +292,18 @@ func (w *work) leftHere() string {
 		}
 	}
 	if changed > 0 {
-		by := ""
-		if w.watcher != nil && ours < changed {
-			by = fmt.Sprintf(", %d of them the work of this run", ours)
+		what, none, by := "1 uncommitted file", ", none of it from this run", ""
+		if changed > 1 {
+			what, none = fmt.Sprintf("%d uncommitted files", changed), ", none of them from this run"
 		}
-		parts = append(parts, fmt.Sprintf("Files changed and not committed: %d%s (git status, git diff).", changed, by))
+		switch {
+		case w.watcher == nil || ours == changed:
+		case ours == 0:
+			by = none
+		default:
+			by = fmt.Sprintf(", %d of them from this run", ours)
+		}
+		parts = append(parts, fmt.Sprintf("%s%s (git status, git diff).", what, by))
 	}
 	switch {
 	case len(parts) == 0:

@@ -11,7 +11,7 @@ func (w *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) 
 	if !w.local() || w.Before.Locked {
 		return
 	}
-	w.undo.atEnd(rundir.WatchRequest(ctx, w.Workspace, func() {
+	w.undo.atEnd(rundir.WatchRequest(ctx, w.locked(), func() {
 		w.Interrupted(SignalText)
 		cancel()
 	}))

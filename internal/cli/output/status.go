@@ -47,8 +47,19 @@ func (s Status) Text() string {
 		say(map[bool]string{true: "Guardrails"}[i == 0], guardrailLine(g))
 	}
 	say("Work", s.work())
+	labels := []string{"So far"}
+	switch {
+	case s.State == lastrun.Ended && run.End.Outcome == ralph.Completed:
+		labels = []string{"Still to do"}
+	case s.State == lastrun.Ended:
+		labels = []string{"Why", "Still to do"}
+	}
 	for i, left := range s.left() {
-		say(map[bool]string{true: "Left"}[i == 0], left)
+		label := ""
+		if i < len(labels) {
+			label = labels[i]
+		}
+		say(label, left)
 	}
 	say("Log", s.short(run.Log)+s.follow())
 	if s.State == lastrun.Ended && run.Files != "" {
@@ -136,6 +147,7 @@ func (s Status) work() string {
 	return branch + ", as the agent left it; ralph commits nothing here"
 }
 
+// left is why a run did not complete, or how far it came, and then what is still to do.
 func (s Status) left() []string {
 	run := s.Run
 	switch s.State {
@@ -165,11 +177,10 @@ func (s Status) stop() string {
 	if s.State != lastrun.Running {
 		return ""
 	}
-	text := fmt.Sprintf("Ctrl-C where it runs, or kill -INT %d", s.Run.PID)
-	if s.Run.Mode == config.ModeTasks || s.Run.Mode == config.ModeSession {
-		text += ", or ralph cancel"
+	if f := s.Run.Folder; f != "" && f != s.Run.Workspace { // that of a supervised task
+		return "ralph cancel --project-dir " + config.ShellWords([]string{s.short(f)})
 	}
-	return text
+	return "ralph cancel"
 }
 
 // more are examples of limits.

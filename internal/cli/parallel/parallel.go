@@ -265,7 +265,7 @@ func (r *waves) over(ctx context.Context, w *wave, report *ralph.Report) (ending
 		end.Outcome, end.Reason = report.Outcome, report.Reason+". What the lanes have finished is kept: the same command tries again."
 	case r.Limits.Cost > 0 && r.payable() < max(1, r.average()):
 		end.Outcome, end.Limit = ralph.OverBudget, "max-cost-usd"
-		end.Reason = fmt.Sprintf("%s of max-cost-usd %s are used: the rest is not enough for another iteration", r.used.cost.Amount, r.Limits.Cost)
+		end.Reason = fmt.Sprintf("%s spent; max-cost-usd is %s: the rest is not enough for another iteration", r.used.cost.Amount, r.Limits.Cost)
 	case r.Limits.Iterations > 0 && r.used.iterations >= r.Limits.Iterations:
 		end.Outcome, end.Limit, end.Reason = ralph.MaxIterations, "max-iterations", fmt.Sprintf("max-iterations %d is reached", r.Limits.Iterations)
 	case !r.Limits.Until.IsZero() && time.Until(r.Limits.Until) < leastTime:
