@@ -126,7 +126,7 @@ func (a *app) main() (code int) {
 	}
 	ctx, err := a.parse(args, help)
 	if err != nil {
-		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err))
+		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err, args))
 		return ralph.Invalid.ExitCode(false)
 	}
 	var done exit
@@ -245,7 +245,7 @@ var dashedValue = lazyregexp.New(`(?s)^(--?\S+): expected \S+ value but got "(.*
 
 // misuse says what is wrong with the command line, and where the right one is
 // explained. kong speaks of tokens where a person would speak of values.
-func misuse(err error) string {
+func misuse(err error, args []string) string {
 	text, help := err.Error(), "ralph"
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
@@ -266,14 +266,18 @@ func misuse(err error) string {
 	if m := dashedValue.FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("%s: %q begins like a flag: if it is the value, write %s=%s", m[1], m[2], m[1], resume.Word(m[2]))
 	}
-	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
+	switch argument, unexpected := strings.CutPrefix(text, "unexpected argument "); {
+	case help != "ralph run" || !unexpected:
+	case len(args) > 0 && args[0] == "run":
+		text = fmt.Sprintf("unexpected argument %q: did you mean --prompt %s?", argument, config.ShellWords([]string{argument}))
+	default:
 		var names []string
 		for _, c := range wrong.Context.Model.Children {
 			if !c.Hidden {
 				names = append(names, c.Name)
 			}
 		}
-		near := nearest.Of(strings.TrimPrefix(text, "unexpected argument "), names)
+		near := nearest.Of(argument, names)
 		if text += ": unknown command"; near != "" {
 			text += ", did you mean " + near + "?"
 		}

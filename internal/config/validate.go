@@ -114,7 +114,7 @@ func (l *loader) validateSupervision(values map[string]value) {
 	switch {
 	case l.c.Tasks.Dir != "" || l.refused(dir):
 	case l.mode == ModeSupervise:
-		l.Report("task-dir", "mode supervise needs the folder of the task: the agent puts the file DONE into it")
+		l.Report("task-dir", "it is missing: name the folder of the task, into which the agent puts the file DONE")
 	case byFile:
 		l.Report(values["completion"].Where, "done-file needs task-dir: the folder that the agent puts the file DONE into")
 	}
