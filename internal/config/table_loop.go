@@ -11,7 +11,7 @@ func loopRows() []row {
 			Help: "Maximum number of iterations."},
 			func(l *loader, v value) { l.c.Loop.MaxIterations = int(l.count(v)) }},
 		{Input{Name: "completion", Kind: Choice, Enum: []string{"promise", "response", "done-file", "tasks"}, Default: "promise", NoAction: true, Placeholder: "KIND",
-			Help: "How the agent says that it is done: `promise`, `response`, `done-file`; in mode `tasks`: `tasks`."},
+			Help: "How the agent reports completion: `promise`, `response`, `done-file`; in mode `tasks`: `tasks`."},
 			func(l *loader, v value) { l.c.Loop.Completion.Kind = ralph.CompletionKind(l.choice(v)) }},
 		{Input{Name: "completion-token", Aliases: []string{"completion-response", "completion-promise"}, Short: 'c', Kind: Line, Max: 200, DefaultDoc: "COMPLETE, or DONE for response", NoAction: true, Placeholder: "TOKEN",
 			Help: "The word inside the completion tag."},
