@@ -212,6 +212,9 @@ func (in *supervised) start(f frame) {
 	if err == nil {
 		err = in.broken
 	}
+	if err == nil && gone(in.conn) {
+		err = errors.New("the parent is gone")
+	}
 	if err == nil {
 		in.usage, in.exited, in.told = usage{}, false, false
 		in.grace, in.linger, in.anyDisk = j.Grace, j.Linger, j.AnyDisk
@@ -223,6 +226,22 @@ func (in *supervised) start(f frame) {
 		return
 	}
 	in.meter.start()
+}
+
+// gone reports whether the other end of a socket is closed, whatever of it is still to be
+// read: a supervisor that starts late has the orders of a parent that was killed meanwhile.
+func gone(c syscall.Conn) bool {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return true
+	}
+	var closed bool
+	err = raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, err := unix.Poll(fds, 0)
+		closed = err == nil && n > 0
+	})
+	return closed || err != nil
 }
 
 func (in *supervised) fail(err error) {

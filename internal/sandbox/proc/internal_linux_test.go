@@ -122,3 +122,24 @@ func TestFull(t *testing.T) {
 		}
 	}
 }
+
+// TestGone: the end of a parent is known while its orders are still to be read.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, link := os.NewFile(uintptr(fds[0]), "parent"), os.NewFile(uintptr(fds[1]), "link")
+	defer link.Close()
+	if _, err := parent.WriteString("an order"); err != nil {
+		t.Fatal(err)
+	}
+	if gone(link) {
+		t.Error("a parent is gone that is there")
+	}
+	_ = parent.Close()
+	if !gone(link) {
+		t.Error("a parent is there that is gone")
+	}
+}

@@ -327,7 +327,7 @@ func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) (ended boo
 func State(r *fakegithub.Repository) string {
 	var b strings.Builder
 	for _, branch := range r.Branches() {
-		fmt.Fprintf(&b, "branch %s: tree %s\n", branch, r.Tree(branch))
+		fmt.Fprintf(&b, "branch %s: tree %s, files %q\n", branch, r.Tree(branch), r.Files(branch))
 		if branch == r.DefaultBranch {
 			continue
 		}

@@ -13,18 +13,19 @@ const (
 	jobToken = "ghs_0123456789abcdefghijklmnopqrstuvwxyz"
 
 	// twoSteps is an agent that works in two iterations, and sees by the files how
-	// far it came.
+	// far it came. Killed between the making and the writing of a file, it leaves an
+	// empty one.
 	twoSteps = `cat >/dev/null
-if [ ! -e one ]; then echo 1 >one; echo "The first half is there."; exit; fi
-[ -e two ] || echo 2 >two
+if [ ! -s one ]; then echo 1 >one; echo "The first half is there."; exit; fi
+[ -s two ] || echo 2 >two
 echo '<promise>COMPLETE</promise>'
 `
 	// slowSecond is twoSteps with time to push the first half, and to propose it,
 	// while the second is worked at.
 	slowSecond = `cat >/dev/null
-if [ ! -e one ]; then echo 1 >one; echo "The first half is there."; exit; fi
+if [ ! -s one ]; then echo 1 >one; echo "The first half is there."; exit; fi
 sleep 1
-[ -e two ] || echo 2 >two
+[ -s two ] || echo 2 >two
 echo '<promise>COMPLETE</promise>'
 `
 )
@@ -54,7 +55,7 @@ func Place(t testing.TB, agent string, o fakegithub.Options) (*fakegithub.Reposi
 // it makes goes on beside a turn. program is ralph's binary.
 func Scenarios(program string) []Scenario {
 	inputs := map[string]string{
-		"prompt": "Do both halves", "agent": "text", "agent-command": "sh agent.sh", "branch": "ralph/work", "guardrails": "test -e two",
+		"prompt": "Do both halves", "agent": "text", "agent-command": "sh agent.sh", "branch": "ralph/work", "guardrails": "test -s two",
 		"labels": "night,ralph", "reviewers": "ann,bob", "assignees": "carol", "milestone": "3",
 	}
 	with := func(more map[string]string) map[string]string {
