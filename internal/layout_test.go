@@ -179,18 +179,19 @@ var eager = regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile`)
 
 // owners lists the packages that only one pkg, or those named, may import.
 var owners = map[string]struct{ pkg, why string }{
-	"os/exec":                                {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
-	"gopkg.in/yaml.v3":                       {"config, config/file", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/integrate, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane, testing/lanes", "one owner of the branch"},
-	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
-	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
-	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},
-	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},
-	"github.com/zricethezav/gitleaks/v8":     {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
-	"github.com/pelletier/go-toml/v2":        {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},
-	"github.com/google/go-containerregistry": {"", "cmd/release writes images with it; nothing of it is in the binary"},
-	"github.com/sethvargo/go-githubactions":  {"actions", "one voice to the runner"},
-	"mvdan.cc/sh/v3":                         {"agent/hook/shellguard", "one reader of shell commands; configuration is no script"},
+	"os/exec":                     {"sandbox/namespace, sandbox/proc", "a child is started and ended in one place; sudo where its namespaces are"},
+	"gopkg.in/yaml.v3":            {"config, config/file", "one reader of configuration"},
+	"github.com/go-git/go-git/v5": {"repo, repo/branchname, repo/bundle, repo/history, repo/inspection, repo/integrate, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree, run/lane, testing/lanes", "one owner of the branch"},
+	"github.com/go-git/go-git/v5/plumbing/object": {"", "it brings OpenPGP, 1.4 MB of the binary: repo/store reads commits"},
+	"github.com/google/go-github/v60/github":      {"forge, forge/gitdata", "one client of the forge"},
+	"github.com/getkin/kin-openapi":               {"testing/openapi", "a library of tests, kept out of the binary"},
+	"github.com/yuin/goldmark":                    {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},
+	"github.com/itchyny/gojq":                     {"agent/filter", "one interpreter of users' expressions"},
+	"github.com/zricethezav/gitleaks/v8":          {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
+	"github.com/pelletier/go-toml/v2":             {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},
+	"github.com/google/go-containerregistry":      {"", "cmd/release writes images with it; nothing of it is in the binary"},
+	"github.com/sethvargo/go-githubactions":       {"actions", "one voice to the runner"},
+	"mvdan.cc/sh/v3":                              {"agent/hook/shellguard", "one reader of shell commands; configuration is no script"},
 }
 
 // testSupport lists the packages for tests: what is theirs alone is not in the

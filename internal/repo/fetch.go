@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/remote"
@@ -260,7 +259,7 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 }
 
 // filled reports whether the store holds every file of a commit that is not in base.
-func (r *Repo) filled(base, c *object.Commit) bool {
+func (r *Repo) filled(base, c *store.Commit) bool {
 	changes, err := r.store.Diff(base.TreeHash, c.TreeHash, nil)
 	return err == nil && !slices.ContainsFunc(changes, func(ch store.Change) bool {
 		return ch.New.IsBlob() && !r.store.Has(ch.New.Hash)

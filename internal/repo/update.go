@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/publish"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // update brings a branch whose base has moved to the base, as the options ask.
@@ -99,7 +99,7 @@ func (r *Repo) unmerged(ctx context.Context, head plumbing.Hash, conflict string
 // rebase puts the branch's commits on top of the base. Merges of the base
 // disappear; what else a merge brought becomes one commit.
 func (r *Repo) rebase(ctx context.Context, sp history.Range, head plumbing.Hash) (plumbing.Hash, error) {
-	var chain []*object.Commit
+	var chain []*store.Commit
 	for h := head; sp.Own[h]; {
 		c, err := r.store.Commit(h)
 		if err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/remote"
@@ -65,7 +64,7 @@ func Walk(s *store.Store, from []plumbing.Hash, stop func(plumbing.Hash) bool) (
 		if sp.Own[h] || edge[h] {
 			continue
 		}
-		var c *object.Commit
+		var c *store.Commit
 		if !stop(h) && s.Has(h) {
 			var err error
 			if c, err = s.Commit(h); err != nil {
@@ -238,7 +237,7 @@ func (hist *History) local(ctx context.Context, tip plumbing.Hash, bases []plumb
 const RestartTrailer = "Ralph-Restart"
 
 // Restarts reports whether a commit starts the branch again from its second parent.
-func Restarts(c *object.Commit) bool {
+func Restarts(c *store.Commit) bool {
 	if len(c.ParentHashes) != 2 {
 		return false
 	}

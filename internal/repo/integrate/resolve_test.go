@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/history"
@@ -57,7 +56,7 @@ func (w *world) tree(commit plumbing.Hash) plumbing.Hash {
 
 func (w *world) commit(parent plumbing.Hash, files map[string]string) plumbing.Hash {
 	w.t.Helper()
-	from, c := plumbing.ZeroHash, &object.Commit{Author: by.Signature(time.Unix(1e9, 0)), Committer: by.Signature(time.Unix(1e9, 0)), Message: "m"}
+	from, c := plumbing.ZeroHash, &store.Commit{Author: by.Signature(time.Unix(1e9, 0)), Committer: by.Signature(time.Unix(1e9, 0)), Message: "m"}
 	if !parent.IsZero() {
 		from, c.ParentHashes = w.tree(parent), []plumbing.Hash{parent}
 	}

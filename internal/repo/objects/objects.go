@@ -13,7 +13,6 @@ import (
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/org/ralph-action/internal/repo/remote"
@@ -176,7 +175,7 @@ func (o *Objects) ExportCommit(ctx context.Context, h, old plumbing.Hash) error 
 
 // Commit returns a commit of which the store holds the whole tree, without the files. It
 // is taken from the workspace, else from the server of the base.
-func (o *Objects) Commit(ctx context.Context, h plumbing.Hash) (*object.Commit, error) {
+func (o *Objects) Commit(ctx context.Context, h plumbing.Hash) (*store.Commit, error) {
 	if c, err := o.Store.Commit(h); err == nil && o.Store.Has(c.TreeHash) && o.Store.Whole(c.TreeHash) {
 		return c, nil
 	}

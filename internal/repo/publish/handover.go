@@ -6,7 +6,6 @@ import (
 	"io"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/bundle"
 	"github.com/org/ralph-action/internal/repo/printable"
@@ -16,7 +15,7 @@ import (
 // Squash makes one commit, on top of another, of what the branch holds now. It is not of the
 // branch. Like all that leaves the machine it was inspected, or is inspected now; the error
 // is a *inspection.BlockedError if something of it may not go.
-func (b *Branch) Squash(ctx context.Context, onto string, c object.Commit) (commit string, paths []string, err error) {
+func (b *Branch) Squash(ctx context.Context, onto string, c store.Commit) (commit string, paths []string, err error) {
 	if large := b.Large.Needed(); len(large) > 0 {
 		return "", nil, fmt.Errorf("%q is kept by Git LFS, whose objects a bundle cannot hold: work on this story by pull request", printable.Line(large[0].Path, 200))
 	}

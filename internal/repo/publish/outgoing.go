@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
@@ -49,7 +48,7 @@ func (b *Branch) inspectOutgoing(ctx context.Context, tip plumbing.Hash, have fu
 }
 
 // there reports whether a merge has something from a parent that the server has.
-func (b *Branch) there(c *object.Commit, ch store.Change, have func(plumbing.Hash) bool) bool {
+func (b *Branch) there(c *store.Commit, ch store.Change, have func(plumbing.Hash) bool) bool {
 	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
 		if !have(p) {
 			continue
@@ -66,7 +65,7 @@ func (b *Branch) there(c *object.Commit, ch store.Change, have func(plumbing.Has
 }
 
 // MergedTrees returns the trees of the base's commits that a merge brought in.
-func (b *Branch) MergedTrees(c *object.Commit) []plumbing.Hash {
+func (b *Branch) MergedTrees(c *store.Commit) []plumbing.Hash {
 	var trees []plumbing.Hash
 	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
 		if !b.Theirs[p] {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/history"
@@ -362,7 +361,7 @@ var ralphRun = lazyregexp.New(`(?m)^Ralph-Run: \S`)
 // returns the new ones, oldest first. The merge a line starts with keeps its
 // other parents, which the server has. Commits that were empty from the beginning
 // are kept.
-func (b *Branch) Rebase(ctx context.Context, chain []*object.Commit, onto plumbing.Hash) ([]plumbing.Hash, error) {
+func (b *Branch) Rebase(ctx context.Context, chain []*store.Commit, onto plumbing.Hash) ([]plumbing.Hash, error) {
 	var made []plumbing.Hash
 	for _, c := range slices.Backward(chain) {
 		was, err := b.Store.ParentTree(c)

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/printable"
@@ -108,7 +107,7 @@ func (b *Branch) recognise(ctx context.Context, old plumbing.Hash) error {
 
 // unsigned lists the commits to make, newest first, and what they go on top of.
 // Commits that were made here before the run are among them.
-func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*object.Commit, err error) {
+func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*store.Commit, err error) {
 	chain, onto, err = b.Store.Chain(b.Tip, func(h plumbing.Hash) bool {
 		return b.Onto.IsZero() && b.surelyOnServer(adv, h) || !b.Onto.IsZero() && h == b.Synced
 	})
@@ -119,7 +118,7 @@ func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain [
 		return onto, chain, nil
 	}
 	if join, err := b.Store.Commit(b.Join); err == nil && join.ParentHashes[0] == b.Onto {
-		chain = []*object.Commit{join}
+		chain = []*store.Commit{join}
 	}
 	return b.Onto, chain, nil
 }
@@ -140,7 +139,7 @@ func (b *Branch) surelyOnServer(adv remote.Advertisement, h plumbing.Hash) bool 
 // onTop describes a commit of the line on top of another one, whose tree is
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
-func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *object.Commit, tip, base plumbing.Hash) (*signing.Commit, plumbing.Hash, error) {
+func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *store.Commit, tip, base plumbing.Hash) (*signing.Commit, plumbing.Hash, error) {
 	parent, err := b.Store.ParentTree(c)
 	if err != nil {
 		return nil, base, err

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/repo/inspection"
@@ -23,13 +22,13 @@ import (
 
 // unpublished lists the commits of the line that are not on the server, newest
 // first, by their first parents.
-func (b *Branch) unpublished() ([]*object.Commit, error) {
+func (b *Branch) unpublished() ([]*store.Commit, error) {
 	return b.aboveSynced(func(h plumbing.Hash) bool { return h == b.Start })
 }
 
 // aboveSynced lists the commits of the line since the last push, newest first, by their first
 // parents. It is an error to come to a commit that stop reports before.
-func (b *Branch) aboveSynced(stop func(plumbing.Hash) bool) ([]*object.Commit, error) {
+func (b *Branch) aboveSynced(stop func(plumbing.Hash) bool) ([]*store.Commit, error) {
 	chain, at, err := b.Store.Chain(b.Tip, func(h plumbing.Hash) bool { return h == b.Synced || stop(h) })
 	if err == nil && at != b.Synced {
 		err = fmt.Errorf("%s is in the way", at)

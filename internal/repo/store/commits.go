@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // MaxMessageText bounds what a commit of the agent's own says: bigger ones are
@@ -20,13 +19,13 @@ const MaxMessageText = 1 << 20
 type Identity struct{ Name, Email string }
 
 // Signature returns an identity and a time within the syntax of a commit.
-func (id Identity) Signature(at time.Time) object.Signature {
+func (id Identity) Signature(at time.Time) Signature {
 	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
 	name := strings.TrimSpace(strip.Replace(id.Name))
 	if name == "" {
 		name = "ralph"
 	}
-	return object.Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
+	return Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
 }
 
 // NewCommit puts a commit of ours into the store.
@@ -36,7 +35,7 @@ func (s *Store) NewCommit(by Identity, at time.Time, message string, tree plumbi
 
 // NewCommitOf is NewCommit with an author who is not the committer.
 func (s *Store) NewCommitOf(author, by Identity, at time.Time, message string, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
-	return s.WriteCommit(&object.Commit{
+	return s.WriteCommit(&Commit{
 		Author: author.Signature(at), Committer: by.Signature(at), Message: Message(message), TreeHash: tree, ParentHashes: parents,
 	})
 }
@@ -52,12 +51,12 @@ func Message(s string) string {
 
 // Recommit puts a commit into the store with another tree and other parents: same author,
 // committer and message.
-func (s *Store) Recommit(c *object.Commit, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
-	return s.WriteCommit(&object.Commit{Author: c.Author, Committer: c.Committer, Message: c.Message, TreeHash: tree, ParentHashes: parents})
+func (s *Store) Recommit(c *Commit, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
+	return s.WriteCommit(&Commit{Author: c.Author, Committer: c.Committer, Message: c.Message, TreeHash: tree, ParentHashes: parents})
 }
 
 // ParentTree returns the tree of a commit's first parent; zero if it has no parent.
-func (s *Store) ParentTree(c *object.Commit) (plumbing.Hash, error) {
+func (s *Store) ParentTree(c *Commit) (plumbing.Hash, error) {
 	if len(c.ParentHashes) == 0 {
 		return plumbing.ZeroHash, nil
 	}
@@ -70,8 +69,8 @@ func (s *Store) ParentTree(c *object.Commit) (plumbing.Hash, error) {
 
 // Since iterates over commits and their ancestors, down to those that have reports. An
 // error ends it.
-func (s *Store) Since(tips []plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*object.Commit, error] {
-	return func(yield func(*object.Commit, error) bool) {
+func (s *Store) Since(tips []plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*Commit, error] {
+	return func(yield func(*Commit, error) bool) {
 		seen := map[plumbing.Hash]bool{}
 		queue := slices.Clone(tips)
 		for len(queue) > 0 {
@@ -92,7 +91,7 @@ func (s *Store) Since(tips []plumbing.Hash, have func(plumbing.Hash) bool) iter.
 
 // Chain lists a commit and its ancestors by first parents, newest first, down to where end
 // reports that it is reached, which is not in the list. It is an error to find no way there.
-func (s *Store) Chain(tip plumbing.Hash, end func(plumbing.Hash) bool) (chain []*object.Commit, at plumbing.Hash, err error) {
+func (s *Store) Chain(tip plumbing.Hash, end func(plumbing.Hash) bool) (chain []*Commit, at plumbing.Hash, err error) {
 	for at = tip; !end(at); at = chain[len(chain)-1].ParentHashes[0] {
 		c, err := s.Commit(at)
 		if err != nil {
@@ -108,7 +107,7 @@ func (s *Store) Chain(tip plumbing.Hash, end func(plumbing.Hash) bool) (chain []
 
 // ChangesOf is where a commit differs from its first parent, which is what a push
 // of it sends.
-func (s *Store) ChangesOf(c *object.Commit) ([]Change, error) {
+func (s *Store) ChangesOf(c *Commit) ([]Change, error) {
 	parent, err := s.ParentTree(c)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	githash "github.com/go-git/go-git/v5/plumbing/hash"
-	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
@@ -146,24 +145,6 @@ func (s *Store) Write(t plumbing.ObjectType, b []byte) (plumbing.Hash, error) {
 	return s.fs.SetEncodedObject(o)
 }
 
-// Commit reads a commit.
-func (s *Store) Commit(h plumbing.Hash) (*object.Commit, error) {
-	b, err := s.read(plumbing.CommitObject, h)
-	if err != nil {
-		return nil, err
-	}
-	o := &plumbing.MemoryObject{}
-	o.SetType(plumbing.CommitObject)
-	if _, err := o.Write(b); err != nil {
-		return nil, err
-	}
-	c := &object.Commit{}
-	if err := c.Decode(o); err != nil {
-		return nil, fmt.Errorf("commit %s: %w", h, err)
-	}
-	return c, nil
-}
-
 // commitHead is what git's fsck asks of the first lines of a commit.
 var commitHead = lazyregexp.New(`^tree [0-9a-f]{40}\n(parent [0-9a-f]{40}\n)*author [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\ncommitter [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\n`)
 
@@ -197,23 +178,6 @@ func (s *Store) Whole(root plumbing.Hash) bool {
 	}
 	maps.Copy(s.full, seen)
 	return true
-}
-
-// WriteCommit puts a commit into the store.
-func (s *Store) WriteCommit(c *object.Commit) (plumbing.Hash, error) {
-	o := &plumbing.MemoryObject{}
-	if err := c.Encode(o); err != nil {
-		return plumbing.ZeroHash, err
-	}
-	rd, err := o.Reader()
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
-	b, err := io.ReadAll(rd)
-	if err != nil {
-		return plumbing.ZeroHash, err
-	}
-	return s.Write(plumbing.CommitObject, b)
 }
 
 // Spool is a temporary file in the private store that a pack is received in.

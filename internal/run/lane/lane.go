@@ -18,8 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/object"
-
 	"github.com/org/ralph-action/internal/actions/artifact"
 	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/ralph"
@@ -222,7 +220,7 @@ func (l *Lane) commit(ctx context.Context, s ralph.Story, cost ralph.Cost, done 
 		it.Settled.Status = ralph.StoryNeedsReview
 	}
 	now := time.Now()
-	return l.o.Branch.Squash(ctx, l.at, object.Commit{
+	return l.o.Branch.Squash(ctx, l.at, store.Commit{
 		Author: l.o.Author.Signature(now), Committer: l.o.Committer.Signature(now), Message: l.o.Message(it, cost, done),
 	})
 }
