@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/capabilities"
 )
 
 // The structures of linux/seccomp.h for SECCOMP_RET_USER_NOTIF.
@@ -128,6 +130,9 @@ func behind(filter func() (*Notifier, error), files, fork func() error) (g *Noti
 	err = onThread(func() error {
 		if err := noNewPrivileges(); err != nil {
 			return err
+		}
+		if err := capabilities.Limit(); err != nil {
+			return fmt.Errorf("drop capabilities: %s", err)
 		}
 		if err := files(); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/org/ralph-action/internal/sandbox/capabilities"
 	"github.com/org/ralph-action/internal/sandbox/wire"
 )
 
@@ -266,14 +267,8 @@ func below(path, dir string) bool { return strings.HasPrefix(path, dir+"/") }
 
 // drop makes a plain user without any rights of root.
 func drop(uid, gid int) error {
-	for capability := uintptr(0); ; capability++ {
-		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
-		if errors.Is(err, unix.EINVAL) && capability > 0 {
-			break // there are no more
-		}
-		if err != nil {
-			return fmt.Errorf("drop capabilities: %w", err)
-		}
+	if err := capabilities.Bound(0); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
