@@ -3,6 +3,7 @@ package redteam
 // What holds an attack, by the names docs/security.md explains.
 const (
 	defenseUser       = "a user of its own: no groups, no_new_privs"
+	defenseRights     = "capabilities of an agent that is root"
 	defenseSeal       = "host process sealed: environment wiped, not dumpable"
 	defenseEnv        = "allow-list of environment variables"
 	defenseArgv       = "no secret in arguments"
@@ -41,6 +42,8 @@ func processAttacks() []Attack {
 		{ID: "env-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's environ", Script: `tr '\0' '\n' </proc/$($RT pid host)/environ | ` + grepCanary},
 		{ID: "env-all", In: "inside", Defense: defenseSeal, Tries: "read /proc/*/environ of everybody", Script: `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
 		{ID: "env-threads", In: "inside", Defense: defenseSeal, Tries: "read /proc/*/task/*/environ", Script: `cat /proc/[0-9]*/task/*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
+		{ID: "env-init", In: "root", Defense: defenseRights, Tries: "as root, read the environment that an init in front of ralph keeps", Script: `tr '\0' '\n' </proc/1/environ | ` + grepCanary},
+		{ID: "maps-init", In: "root", Defense: defenseRights, Tries: "as root, read the map of that process's memory", Script: `grep -q rw /proc/1/maps`},
 		{ID: "argv-all", In: "inside", Defense: defenseArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary, Known: "without namespaces other steps' arguments are readable", KnownIn: []column{withoutNamespaces}},
 		{ID: "mem-host", In: "inside", Defense: defenseSeal, Tries: "read the host process's memory, as a file", Script: `$RT mem host`},
 		{ID: "mem-supervisor", In: "inside", Defense: defenseScope, Tries: "read the supervisor's /proc/PID/mem", Script: `$RT mem supervisor`},
@@ -103,6 +106,7 @@ func privilegeAttacks() []Attack {
 		{ID: "write-home", In: "inside", Defense: defenseLandlock, Tries: "leave configuration in the image's home folders", Script: `true >>/home/agent/.bashrc || true >>/root/.bashrc`},
 		{ID: "write-passwd", In: "inside", Defense: defenseLandlock, Tries: "add a user without a password", Script: `echo 'rt::0:0::/:/bin/sh' >>/etc/passwd`},
 		{ID: "device-node", In: "inside", Defense: defenseUser, Tries: "make a device of the machine's disk", Script: `$RT sys mknod`},
+		{ID: "device-root", In: "root", Defense: defenseRights, Tries: "as root, make a device of the machine's disk", Script: `$RT sys mknod`},
 		{ID: "device-mem", In: "open", Defense: defenseLandlock, Tries: "read the kernel's log and memory", Script: `timeout 3 dd if=/dev/kmsg bs=8192 count=1 >/dev/null || head -c1 /dev/mem >/dev/null`, Engine: "the engine gives these devices to nobody"},
 		{ID: "sysctl", In: "open", Defense: defenseLandlock, Tries: "write to /proc/sys", Script: `echo redteam >/proc/sys/kernel/domainname`, Engine: "the engine mounts it read-only"},
 		sys("caps", defenseUser, "have a capability", ""),

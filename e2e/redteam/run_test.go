@@ -22,6 +22,9 @@ func (s *stage) mounts() []string {
 	if s.scenario.joined {
 		folders = []string{filepath.Dir(s.Workspace) + ":/github"}
 	}
+	if s.scenario.root {
+		folders = append(folders, filepath.Join(s.kit.dir, "passwd")+":/etc/passwd:ro")
+	}
 	for _, m := range append(folders, s.attackerMounts()...) {
 		args = append(args, "-v", m)
 	}

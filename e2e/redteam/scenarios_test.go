@@ -34,6 +34,7 @@ type scenario struct {
 	engine   []string // what the engine is told, the control's and the other's
 	joined   bool     // the runner's folders and the workspace lie in one mount
 	machine  bool     // on a look-alike of a runner, see lookalike_test.go
+	root     bool     // the agent is root: the workspace is root's, and there is no user agent
 }
 
 // personal is a token that may change workflows.
@@ -92,6 +93,8 @@ func scenarios() []scenario {
 	}
 	return []scenario{
 		{name: "open", bare: true, limit: time.Minute, inputs: text, engine: open},
+		// An init keeps a copy of the environment.
+		{name: "root", bare: true, limit: time.Minute, inputs: text, engine: append(slices.Clone(open), "--init"), root: true},
 		{name: "joined", bare: true, limit: time.Minute, inputs: text, joined: true},
 		{name: "machine", machine: true, bare: true, engine: machine, limit: 5 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "machine-keyproxy", machine: true, bare: true, engine: machine, limit: time.Minute, inputs: keyed},

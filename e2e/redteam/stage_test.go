@@ -53,6 +53,7 @@ func newKit(t *testing.T) *kit {
 		t.Fatal(err)
 	}
 	writeFiles(t, k.dir, map[string]string{
+		"passwd": "root:x:0:0::/root:/bin/sh\n",
 		// What a trap in git does when it is sprung: it says so where only somebody
 		// outside of the sandbox can.
 		"trap.sh": "#!/bin/sh\nid=$1\n[ $# -gt 0 ] && shift\necho \"uid $(id -u), $0 $id\" >>\"/github/runner_temp/trap-$id\" 2>/dev/null\n[ \"$1\" = cat ] && exec cat\nexit 0\n",
@@ -199,7 +200,9 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r scenario) *sta
 	}
 	s.GitBefore = map[string]string{"config": s.config}
 	s.Names = s.names()
-	giveToRunner(t, root)
+	if !r.root {
+		giveToRunner(t, root)
+	}
 	if r.machine {
 		s.openFolders(t)
 	}
