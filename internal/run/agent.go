@@ -225,8 +225,7 @@ func (s *sandboxed) agentEnv(name string) []string {
 
 // holdsToken says that a text holds a token of the forge.
 func (p *plan) holdsToken(text string) bool {
-	tokens := secret.NewFinder(p.cfg.Git.Token, p.cfg.Git.CIToken)
-	return tokens.Find([]byte(text)) != nil
+	return text != "" && secret.NewFinder(p.cfg.Git.Token, p.cfg.Git.CIToken).Find([]byte(text)) != nil
 }
 
 // logPrompt keeps a prompt in the run directory.
