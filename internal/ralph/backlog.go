@@ -72,7 +72,7 @@ type Story struct {
 	Reviews      int    // in its whole life
 	Feedback     string // of its last review
 	AutoApproved bool   // because its reviews were used up
-	Unprotected  bool   // it was approved in this run, by a review that TaskList.Unprotected is about
+	Unprotected  bool   // it was approved in this run, or in a lane that it integrates, by a review that TaskList.Unprotected is about
 	Done         bool
 	Iterations   int // of this run
 }
