@@ -65,11 +65,11 @@ func (l *loader) validateAgent(values map[string]value) {
 				l.c.Agent.Args = append([]string{"--yolo", "--verbose"}, l.c.Agent.Args...)
 			}
 		case l.mode == ModeSupervise:
-			where := "agent-command"
+			where, give := "agent-command", "name the command, which"
 			if l.o.Local {
-				where = "the command after --"
+				where, give = "the command", "give it after --, as in ralph supervise --task-dir DIR -- COMMAND: it"
 			}
-			l.Report(where, "mode supervise needs the command that it starts, and starts again until the task is done")
+			l.Report(where, "it is missing: %s is started, and started again until the task is done", give)
 		default:
 			l.Report(values["agent"].Where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 		}
@@ -114,7 +114,11 @@ func (l *loader) validateSupervision(values map[string]value) {
 	switch {
 	case l.c.Tasks.Dir != "" || l.refused(dir):
 	case l.mode == ModeSupervise:
-		l.Report("task-dir", "it is missing: name the folder of the task, into which the agent puts the file DONE")
+		where := "task-dir"
+		if l.o.Local {
+			where = "flag --task-dir"
+		}
+		l.Report(where, "it is missing: name the folder of the task, into which the agent puts the file DONE")
 	case byFile:
 		l.Report(values["completion"].Where, "done-file needs task-dir: the folder that the agent puts the file DONE into")
 	}

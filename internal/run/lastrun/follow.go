@@ -76,6 +76,8 @@ func (r *Recorder) Follow(e ralph.Event, mask func(string) string) {
 // limit names the input that ended a run; empty: another reason.
 func limit(r ralph.Report) string {
 	switch {
+	case r.Outcome == ralph.MaxIterations && r.Mode == "supervise":
+		return "max-restarts"
 	case r.Outcome == ralph.MaxIterations:
 		return "max-iterations"
 	case r.Outcome == ralph.OverBudget:
