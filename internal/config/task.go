@@ -39,6 +39,14 @@ func (c Config) HasTask() bool {
 // Uncounted reports whether the agent's output, plain text, says neither cost nor tokens.
 func (c Config) Uncounted() bool { return c.Agent.Name == "text" || c.Output.Format == "text" }
 
+// WhyResume is what asks for a session that goes on, in the words of who set it.
+func (c Config) WhyResume() string {
+	if c.Mode == ModeSession {
+		return "mode session"
+	}
+	return "session: resume"
+}
+
 // Files are what configuration and task were read from, as people would name them.
 func (c Config) Files() []string {
 	if c.Prompt.File == "" {
