@@ -106,10 +106,15 @@ type branch struct {
 // openRepository looks at the repository before anything is spent.
 func openRepository(ctx context.Context, s *sandboxed, r *remote) (*branch, error) {
 	b := &branch{sandboxed: s, remote: r, stallLimit: s.cfg.Loop.StallLimit}
+	open := b.openRepository
 	if !b.publishes() {
-		return b, b.watchRepository(ctx)
+		open = b.watchRepository
 	}
-	return b, b.openRepository(ctx)
+	err := open(ctx)
+	if end, ok := errors.AsType[*endError](err); ok && errors.Is(err, gitdir.ErrNotRepository) {
+		end.err = fmt.Errorf("%w: %s", end.err, gitdir.Advice(b.local()))
+	}
+	return b, err
 }
 
 func (b *branch) openRepository(ctx context.Context) error {
