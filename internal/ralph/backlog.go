@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Backlog is a list of stories that the agent writes to. What it wrote counts
@@ -88,6 +89,11 @@ type TaskList struct {
 	// approved in its place; empty: none could, or there are no reviews.
 	Unprotected string
 	Stories     []Story
+}
+
+// Chosen are the stories that the run is about.
+func (t TaskList) Chosen() []Story {
+	return slices.DeleteFunc(slices.Clone(t.Stories), func(s Story) bool { return len(t.Only) > 0 && !slices.Contains(t.Only, s.ID) })
 }
 
 // AutoApproved counts the stories that were approved because their reviews

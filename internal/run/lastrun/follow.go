@@ -99,8 +99,9 @@ func (r *Recorder) Finish(public ralph.Report, headline string, mask func(string
 		Duration: public.Duration, Pushed: p.Pushed, PullRequest: p.PullRequest.URL,
 	}
 	done := func(s ralph.Story) bool { return s.Done }
-	if left := len(slices.DeleteFunc(slices.Clone(public.Tasks.Stories), done)); left > 0 {
-		end.Left = append(end.Left, fmt.Sprintf("not done: %d of %d stories", left, len(public.Tasks.Stories)))
+	chosen := public.Tasks.Chosen()
+	if left := len(slices.DeleteFunc(slices.Clone(chosen), done)); left > 0 {
+		end.Left = append(end.Left, fmt.Sprintf("not done: %d of %d stories", left, len(chosen)))
 	}
 	if p.Patch != "" {
 		end.Left = append(end.Left, "unpublished work, as a patch: "+p.Patch)
