@@ -441,7 +441,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 		b.rec.warn(fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base))
 	}
 	b.rememberLeftOut(ctx)
-	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty {
+	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty && b.asks() {
 		b.rec.warn(fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty)))
 	}
 	return nil
