@@ -41,10 +41,7 @@ func (c Config) Uncounted() bool { return c.Agent.Name == "text" || c.Output.For
 
 // WhyResume is what asks for a session that goes on, in the words of who set it.
 func (c Config) WhyResume() string {
-	if c.Mode == ModeSession {
-		return "mode session"
-	}
-	return "session: resume"
+	return map[bool]string{true: "mode session", false: "session: resume"}[c.Mode == ModeSession]
 }
 
 // Files are what configuration and task were read from, as people would name them.

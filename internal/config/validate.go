@@ -114,11 +114,7 @@ func (l *loader) validateSupervision(values map[string]value) {
 	switch {
 	case l.c.Tasks.Dir != "" || l.refused(dir):
 	case l.mode == ModeSupervise:
-		where := "task-dir"
-		if l.o.Local {
-			where = "flag --task-dir"
-		}
-		l.Report(where, "it is missing: name the folder of the task, into which the agent puts the file DONE")
+		l.Report("task-dir", "it is missing: name the folder of the task, into which the agent puts the file DONE")
 	case byFile:
 		l.Report(values["completion"].Where, "done-file needs task-dir: the folder that the agent puts the file DONE into")
 	}
