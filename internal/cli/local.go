@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -106,7 +107,11 @@ func (a *app) load(d localRun) (*run.Input, error) {
 	}
 	problems := problem.Lines(err)
 	if cfg.Prompt.Variables != nil {
-		problems = append(problems, problem.Lines(gitdir.Check(workspace))...)
+		err := gitdir.Check(workspace)
+		if errors.Is(err, gitdir.ErrNotRepository) {
+			err = fmt.Errorf("%w: %s", err, gitdir.Advice(true))
+		}
+		problems = append(problems, problem.Lines(err)...)
 	}
 	if len(problems) > 0 {
 		for _, line := range verbose[:min(len(cfg.Loaded), len(verbose))] {

@@ -204,7 +204,7 @@ func TestSupervision(t *testing.T) {
 		{"no polling", []string{"task-dir", "task", "poll-interval", "0"}, 100, "task", `flag --poll-interval: "0" is not allowed: give a duration from 1ms to 1h`}, // 002-04
 		{"a file", []string{"task-dir", "file"}, 100, "", `flag --task-dir: "file" is not a folder`},
 		{"no folder", nil, 100, "", "task-dir: it is missing: name the folder of the task, into which the agent puts the file DONE"},
-		{"no command", []string{"task-dir", "task", "agent-command", ""}, 100, "task", "the command after --: mode supervise needs the command that it starts, and starts again until the task is done"},
+		{"no command", []string{"task-dir", "task", "agent-command", ""}, 100, "task", "the command: it is missing: give it after --, as in ralph supervise --task-dir DIR -- COMMAND: it is started, and started again until the task is done"},
 		{"an agent without a prompt", []string{"task-dir", "task", "agent", "claude"}, 100, "task", "prompt: there is nothing to do: give the task as --prompt or as --prompt-file"},
 		{"an agent with a prompt", []string{"task-dir", "task", "agent", "claude", "prompt", "go"}, 100, "task", ""},
 	} {

@@ -39,6 +39,11 @@ func (c Config) HasTask() bool {
 // Uncounted reports whether the agent's output, plain text, says neither cost nor tokens.
 func (c Config) Uncounted() bool { return c.Agent.Name == "text" || c.Output.Format == "text" }
 
+// WhyResume is what asks for a session that goes on, in the words of who set it.
+func (c Config) WhyResume() string {
+	return map[bool]string{true: "mode session", false: "session: resume"}[c.Mode == ModeSession]
+}
+
 // Files are what configuration and task were read from, as people would name them.
 func (c Config) Files() []string {
 	if c.Prompt.File == "" {

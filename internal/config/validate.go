@@ -65,11 +65,11 @@ func (l *loader) validateAgent(values map[string]value) {
 				l.c.Agent.Args = append([]string{"--yolo", "--verbose"}, l.c.Agent.Args...)
 			}
 		case l.mode == ModeSupervise:
-			where := "agent-command"
+			where, give := "agent-command", "name the command, which"
 			if l.o.Local {
-				where = "the command after --"
+				where, give = "the command", "give it after --, as in ralph supervise --task-dir DIR -- COMMAND: it"
 			}
-			l.Report(where, "mode supervise needs the command that it starts, and starts again until the task is done")
+			l.Report(where, "it is missing: %s is started, and started again until the task is done", give)
 		default:
 			l.Report(values["agent"].Where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 		}

@@ -27,19 +27,20 @@ type Result struct {
 
 // Done is what became of a story in its lane.
 type Done struct {
-	ID         string    `json:"id"`
-	State      string    `json:"state"`      // a state of the review cycle, as tasks.json has it; "" is null
-	Commit     string    `json:"commit"`     // its one commit, on top of that of the story before; empty: it is not done
-	Paths      []string  `json:"paths"`      // that the commit changes
-	Guardrails []Check   `json:"guardrails"` // the last results
-	Iterations int       `json:"iterations"`
-	Reviews    int       `json:"reviews"`
-	AtCap      bool      `json:"atCap"` // approved because its reviews were used up
-	Cost       Cost      `json:"cost"`
-	Started    time.Time `json:"started"` // zero: nobody worked on it
-	Ended      time.Time `json:"ended"`
-	Withheld   string    `json:"withheld"`   // why what was done is not in the bundle, for people; empty: it is
-	Transcript string    `json:"transcript"` // SHA-256 of what the agent said and did, in hex
+	ID          string    `json:"id"`
+	State       string    `json:"state"`      // a state of the review cycle, as tasks.json has it; "" is null
+	Commit      string    `json:"commit"`     // its one commit, on top of that of the story before; empty: it is not done
+	Paths       []string  `json:"paths"`      // that the commit changes
+	Guardrails  []Check   `json:"guardrails"` // the last results
+	Iterations  int       `json:"iterations"`
+	Reviews     int       `json:"reviews"`
+	AtCap       bool      `json:"atCap"`                 // approved because its reviews were used up
+	Unprotected string    `json:"unprotected,omitempty"` // why a program that its reviewer started could have approved it, for people
+	Cost        Cost      `json:"cost"`
+	Started     time.Time `json:"started"` // zero: nobody worked on it
+	Ended       time.Time `json:"ended"`
+	Withheld    string    `json:"withheld"`   // why what was done is not in the bundle, for people; empty: it is
+	Transcript  string    `json:"transcript"` // SHA-256 of what the agent said and did, in hex
 }
 
 // Check is the last result of a guardrail.

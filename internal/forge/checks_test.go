@@ -85,10 +85,22 @@ func TestChecksThatDoNotCount(t *testing.T) {
 	f.checkRuns = []map[string]any{f.run(t, 11, "test", "failure"), again, ours, cancelled}
 	f.statuses = []map[string]any{f.status(t, "lint", "success"), f.status(t, "lint", "failure")}
 	f.workflows = []map[string]any{f.workflow(t, 77, 7, "CI", "success"), f.workflow(t, 76, 6, "CI", "cancelled"), f.workflow(t, ownRun, 9, "Ralph", "in_progress")}
+	// A workflow that failed, with a job and without one, and was run anew.
+	for _, one := range []struct {
+		run, suite int
+		state      string
+	}{{72, 2, "failure"}, {73, 3, "startup_failure"}, {74, 4, "success"}} {
+		flaky := f.workflow(t, one.run, one.suite, "flaky", one.state)
+		flaky["workflow_id"] = 2000
+		f.workflows = append(f.workflows, flaky)
+		if one.state != "startup_failure" {
+			f.checkRuns = append(f.checkRuns, in(f.run(t, one.run, "flaky", one.state), one.run, one.suite))
+		}
+	}
 
 	got, err := client.Checks(t.Context(), headSHA, forge.CheckOptions{RunID: ownRun})
-	if err != nil || got.State != ralph.ChecksPassed || got.Passed != 2 {
-		t.Errorf("Checks() = %+v, %v, want test and lint passed", got, err)
+	if err != nil || got.State != ralph.ChecksPassed || got.Passed != 3 || len(got.Failed) > 0 {
+		t.Errorf("Checks() = %+v, %v, want test, lint and flaky passed", got, err)
 	}
 	// Without leaving anything out, our own job is waited for.
 	got, err = client.Checks(t.Context(), headSHA, forge.CheckOptions{})

@@ -48,6 +48,23 @@ func TestFailedRun(t *testing.T) {
 	}
 }
 
+// Of a log that is over the limit, and names no error, the end is kept.
+func TestFailedRunOfALongLog(t *testing.T) {
+	t.Parallel()
+	f, client := newCI(t)
+	f.jobs = append(f.jobs, f.job(t, 11, "test", "failure"))
+	f.answers[jobPath] = redirect("https://logs.test/11.txt")
+	lines := []string{"the beginning"}
+	for i := range 2000 {
+		lines = append(lines, fmt.Sprintf("line %d of a log", i))
+	}
+	f.files["/11.txt"] = answer(200, stamped(append(lines, "it was red")...))
+	got, err := client.FailedRun(t.Context(), 77)
+	if err != nil || len(got) != 1 || !strings.HasSuffix(got[0].Tail, "line 1998 of a log\nline 1999 of a log\nit was red") || strings.Contains(got[0].Tail, "the beginning") || len(got[0].Tail) > 8<<10 || len(got[0].Tail) < 4<<10 {
+		t.Errorf("FailedRun() = %+v, %v, want its end, of at most 8 KiB", got, err)
+	}
+}
+
 func TestFailedRunOfManyJobs(t *testing.T) {
 	t.Parallel()
 	f, client := newCI(t)

@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Backlog is a list of stories that the agent writes to. What it wrote counts
@@ -72,7 +73,7 @@ type Story struct {
 	Reviews      int    // in its whole life
 	Feedback     string // of its last review
 	AutoApproved bool   // because its reviews were used up
-	Unprotected  bool   // it was approved in this run, by a review that TaskList.Unprotected is about
+	Unprotected  bool   // it was approved in this run, or in a lane that it integrates, by a review that TaskList.Unprotected is about
 	Done         bool
 	Iterations   int // of this run
 }
@@ -88,6 +89,11 @@ type TaskList struct {
 	// approved in its place; empty: none could, or there are no reviews.
 	Unprotected string
 	Stories     []Story
+}
+
+// Chosen are the stories that the run is about.
+func (t TaskList) Chosen() []Story {
+	return slices.DeleteFunc(slices.Clone(t.Stories), func(s Story) bool { return len(t.Only) > 0 && !slices.Contains(t.Only, s.ID) })
 }
 
 // AutoApproved counts the stories that were approved because their reviews

@@ -31,6 +31,7 @@ type WaveStory struct {
 	Fate            Fate
 	Why             string // it is not in, for people: one line
 	Commit          string // on the branch, if it is in
+	Unprotected     string // why its approval could have been forged, for people
 }
 
 // Fate is what became of a story's commits.

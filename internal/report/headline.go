@@ -85,6 +85,8 @@ func moreOf(r ralph.Report) string {
 	used := r.Usage()
 	switch {
 	case !r.Resumable:
+	case r.Outcome == ralph.MaxIterations && r.Mode == modeSupervise:
+		return "--max-restarts=N"
 	case r.Outcome == ralph.MaxIterations:
 		return "--max-iterations=N"
 	case r.Outcome == ralph.Deadline:

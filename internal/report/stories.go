@@ -158,7 +158,7 @@ func draftWords(r ralph.Report, n int) string {
 func (m record) unfinished() []doc.Text {
 	var lines []doc.Text
 	more := 0
-	for _, s := range m.Tasks.Stories {
+	for _, s := range m.Tasks.Chosen() {
 		if s.Done {
 			continue
 		}

@@ -139,7 +139,7 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (crew.CLI, er
 	}
 	if s.cfg.Agent.Resume {
 		if err := a.CanResume(); err != nil {
-			return nil, fmt.Errorf("session: resume: %w", err)
+			return nil, fmt.Errorf("%s: %w", s.cfg.WhyResume(), err)
 		}
 	}
 	err = s.installed.WhenInstalled(ctx, o.Name, func(ctx context.Context) error {

@@ -89,7 +89,7 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 		end()
 		w.afterSetupLook().Blame(ctx, baseline)
 		w.rec.report.Baseline = baseline
-		if err := guard.Broken(baseline); err != nil {
+		if err := guard.Broken(baseline, w.local()); err != nil {
 			return baseline, invalid(err)
 		}
 	}

@@ -106,10 +106,15 @@ type branch struct {
 // openRepository looks at the repository before anything is spent.
 func openRepository(ctx context.Context, s *sandboxed, r *remote) (*branch, error) {
 	b := &branch{sandboxed: s, remote: r, stallLimit: s.cfg.Loop.StallLimit}
+	open := b.openRepository
 	if !b.publishes() {
-		return b, b.watchRepository(ctx)
+		open = b.watchRepository
 	}
-	return b, b.openRepository(ctx)
+	err := open(ctx)
+	if end, ok := errors.AsType[*endError](err); ok && errors.Is(err, gitdir.ErrNotRepository) {
+		end.err = fmt.Errorf("%w: %s", end.err, gitdir.Advice(b.local()))
+	}
+	return b, err
 }
 
 func (b *branch) openRepository(ctx context.Context) error {
@@ -436,7 +441,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 		b.rec.warn(fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base))
 	}
 	b.rememberLeftOut(ctx)
-	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty {
+	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty && b.asks() {
 		b.rec.warn(fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty)))
 	}
 	return nil

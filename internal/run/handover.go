@@ -32,8 +32,9 @@ func (b *branch) openLane(ctx context.Context) error {
 		return nil
 	}
 	committer := b.committer(ctx)
+	unprotected, _ := b.unprotectedReviews(b.box != nil)
 	o := lane.Options{
-		Key: b.laneKey(), Attempt: cmp.Or(b.site.RunAttempt, "1"), Base: b.repo.CheckedOut(), Digest: b.stories.Digest(), Stories: b.cfg.Tasks.Stories,
+		Key: b.laneKey(), Attempt: cmp.Or(b.site.RunAttempt, "1"), Base: b.repo.CheckedOut(), Digest: b.stories.Digest(), Stories: b.cfg.Tasks.Stories, Unprotected: unprotected,
 		Branch: b.repo.Branch(), Dir: filepath.Join(b.temp.store, "lane"),
 		Author: repo.Identity(b.author(committer)), Committer: repo.Identity(committer),
 		Message: b.storyMessage, List: b.stories.Stories, Mask: b.rec.masked, Warn: b.rec.warn, Started: b.rec.started(),

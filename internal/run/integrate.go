@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -230,7 +231,7 @@ func (in *integrating) keep(ctx context.Context, commit string) error {
 
 // told shows what became of a story.
 func (in *integrating) told(s ralph.WaveStory, r integrate.Result) {
-	s.ID, s.Title, s.Why = in.rec.masked(s.ID), in.rec.masked(s.Title), in.rec.masked(s.Why)
+	s.ID, s.Title, s.Why, s.Unprotected = in.rec.masked(s.ID), in.rec.masked(s.Title), in.rec.masked(s.Why), in.rec.masked(s.Unprotected)
 	in.waves = append(in.waves, s)
 	text := fmt.Sprintf("%s (%s): %s", tasks.Visible(s.ID), s.Lane, s.Fate)
 	if s.Why != "" {
@@ -269,6 +270,13 @@ func (in *integrating) report(ctx context.Context) {
 	r.Wave = in.wave.Report(in.waves, left)
 	r.Wave.Cost = r.Wave.Cost.Add(r.Usage().Cost)
 	r.Wave.Verdicts, r.Wave.Earlier = in.green, in.wave.Earlier(in.start.Messages, r.Tasks.Stories)
+	for _, s := range slices.Concat(r.Wave.Earlier, in.waves) {
+		for i := range r.Tasks.Stories {
+			if one := &r.Tasks.Stories[i]; s.Unprotected != "" && one.ID == s.ID && one.Done {
+				one.Unprotected, r.Tasks.Unprotected = true, s.Unprotected
+			}
+		}
+	}
 	if r.Outcome == ralph.Completed {
 		r.Reason = r.Wave.Why
 	}

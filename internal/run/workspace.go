@@ -129,8 +129,7 @@ func (w *workspace) open(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	name := "session-" + w.rec.started().Format("20060102-150405") + ".log"
-	log, err := logs.Append(name)
+	name, log, err := logs.SessionLog(w.rec.started())
 	if err != nil {
 		return invalid(err)
 	}

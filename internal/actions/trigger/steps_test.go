@@ -52,7 +52,8 @@ func TestWithRun(t *testing.T) {
 	if err != nil || d.RunID != 5 {
 		t.Fatalf("Decide() = %+v, %v, want the run 5", d, err)
 	}
-	log := strings.Repeat("line of a log\n", 500) + "\x1bError: it ``` failed\n"
+	const tail = "\x1bError: it ``` failed\n"
+	log := strings.Repeat("line of a log\n", (8<<10-len(tail))/14) + tail // what the forge hands over of one
 	jobs := []trigger.Job{{Name: "lint", Conclusion: "success", Log: "all is well"}, {Name: "test `x`", Conclusion: "failure", Log: log}}
 	got, err := d.WithRun(jobs)
 	if err != nil {
@@ -62,6 +63,9 @@ func TestWithRun(t *testing.T) {
 		prompt: []string{`The workflow "CI" of this repository failed on the branch french (commit abc).`, "Do not make it pass by weakening", "it is data",
 			"The end of the log of the job \"test `x`\", which ended with failure", "````text\nline of a log\n", "\nError: it ``` failed\n````"},
 		not: []string{"all is well", "\x1b", "stands below"}})
+	if strings.Count(got.Prompt, "line of a log\n") != strings.Count(log, "line of a log\n") || len(got.Notes) != 0 {
+		t.Errorf("WithRun() left out part of a log, and notes %q", got.Notes)
+	}
 	if len(got.Prompt) > 20<<10 {
 		t.Errorf("the prompt has %d bytes", len(got.Prompt))
 	}

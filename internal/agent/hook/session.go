@@ -183,16 +183,16 @@ func (f StopFacts) weigh(read reading, problems []string) (refusal, warning stri
 	case s.ToolCallsThisRun >= s.MinToolCalls || s.OnPromiseNoWork == Accept:
 		return "", ""
 	case read.counted:
-		return fmt.Sprintf("bypass: %d tool calls, %d needed", s.ToolCallsThisRun, s.MinToolCalls), ""
+		return fmt.Sprintf("too little work (bypass): %d tool calls, %d needed", s.ToolCallsThisRun, s.MinToolCalls), ""
 	case f.Changed == nil:
-		return "bypass: no evidence of work", ""
+		return "no evidence of work (bypass)", ""
 	}
 	changed, err := f.Changed()
 	switch {
 	case err != nil:
-		return "bypass: no evidence of work", printable.Clean("the tree was not compared: "+err.Error(), 500)
+		return "no evidence of work (bypass)", printable.Clean("the tree was not compared: "+err.Error(), 500)
 	case !changed:
-		return "bypass: tool calls cannot be counted and nothing changed", ""
+		return "tool calls cannot be counted and nothing changed (bypass)", ""
 	}
 	return "", ""
 }

@@ -184,7 +184,7 @@ func (s Status) stop() string {
 }
 
 // more are examples of limits.
-var more = map[string]string{"max-iterations": "3", "max-cost-usd": "1", "max-tokens": "1000000", "max-duration": "30m"}
+var more = map[string]string{"max-iterations": "3", "max-restarts": "3", "max-cost-usd": "1", "max-tokens": "1000000", "max-duration": "30m"}
 
 func (s Status) next() string {
 	run := s.Run

@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
@@ -82,6 +84,8 @@ func (r *waves) changed() error {
 		switch {
 		case slices.Contains([]string{dir, dir + tasks.TasksName, dir + tasks.PromptName, dir + tasks.PRDName, dir + tasks.ProgressName}, name):
 			own = append(own, shown)
+		case strings.HasPrefix(entry, "??") && r.isPlan(strings.TrimPrefix(name, r.prefix)):
+			r.Print.Aside("Not used: " + shown + ", which ralph tasks plan made for jobs. This run makes a plan of its own; you can remove that one.")
 		case strings.HasPrefix(entry, "??"):
 			unknown = append(unknown, shown)
 		default:
@@ -102,6 +106,19 @@ func (r *waves) changed() error {
 		r.Print.Aside("Not in the lanes, as git does not track it: " + ralph.Listed(unknown) + ".")
 	}
 	return errors.Join(wrong...)
+}
+
+// isPlan reports whether a file of the project is what ralph tasks plan writes.
+func (r *waves) isPlan(name string) bool {
+	path := filepath.Join(r.Project, name)
+	if info, err := os.Lstat(path); name != fanout.PlanName || err != nil || !info.Mode().IsRegular() || info.Size() > fanout.MaxFileBytes {
+		return false
+	}
+	data, err := os.ReadFile(path)
+	if err == nil {
+		_, err = fanout.DecodePlan(data)
+	}
+	return err == nil
 }
 
 // legal says everything that is wrong with the list.

@@ -25,8 +25,7 @@ func (r *waves) lock() (release func(), err error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	name := "session-" + r.Record.Started.Format("20060102-150405") + ".log"
-	log, err := d.Append(name)
+	name, log, err := d.SessionLog(r.Record.Started)
 	if err != nil {
 		unlock()
 		return nil, errors.Join(err, d.Close())

@@ -134,10 +134,11 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 		spent = last.End.Duration
 	}
 	iterations := "max-iterations"
-	if _, given := flags["max-restarts"]; given {
-		iterations = "max-restarts"
-	}
 	delete(flags, "maximum-iterations")
+	if _, given := flags["max-restarts"]; given || last.Mode == config.ModeSupervise {
+		iterations = "max-restarts"
+		delete(flags, "max-iterations")
+	}
 	for _, l := range []struct {
 		name, given string
 		limit, used int64
@@ -157,7 +158,7 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 			remain = append(remain, "given --"+l.name+"="+printable.Clean(l.given, 40))
 		case l.limit == 0:
 		case left <= 0:
-			return nil, fmt.Errorf("the last run has used up its %s (%s). To give it more: ralph resume --%s=…", l.name, l.words(l.limit), strings.Replace(l.name, "max-restarts", "max-iterations", 1))
+			return nil, fmt.Errorf("the last run has used up its %s (%s). To give it more: ralph resume --%s=…", l.name, l.words(l.limit), l.name)
 		default:
 			flags[l.name] = l.flag(left)
 			remain = append(remain, fmt.Sprintf("%s of %s%s remain", l.words(left), l.words(l.limit), l.unit))

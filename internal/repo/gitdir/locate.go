@@ -13,7 +13,15 @@ import (
 )
 
 // ErrNotRepository is a directory that lies in no work tree.
-var ErrNotRepository = errors.New("not a git repository: check the repository out before this step (actions/checkout), or run git init and make a first commit")
+var ErrNotRepository = errors.New("not a git repository")
+
+// Advice is what helps against ErrNotRepository, on the command line or in a job.
+func Advice(local bool) string {
+	if local {
+		return "run git init and make a first commit, or cd to a repository"
+	}
+	return "check the repository out before this step (actions/checkout)"
+}
 
 // Layout is where a work tree keeps its git directory. common differs from git in
 // a linked work tree only.

@@ -10,18 +10,20 @@ import (
 
 // The trailers of a story that a lane handed over.
 const (
-	TrailerLane     = "Ralph-Lane"
-	TrailerReturned = "Ralph-Returned" // "true": the story was handed back, and is not in
+	TrailerLane        = "Ralph-Lane"
+	TrailerReturned    = "Ralph-Returned"    // "true": the story was handed back, and is not in
+	TrailerUnprotected = "Ralph-Unprotected" // why its approval could have been forged
 )
 
 // Laned is a story of a lane's that an integration decided about.
 type Laned struct {
-	Run   string // of the integration; empty: no trailer
-	Story string
-	Title string // foreign text
-	Lane  string // key of the lane
-	Cost  ralph.Cost
-	In    bool // else it was handed back
+	Run         string // of the integration; empty: no trailer
+	Story       string
+	Title       string // foreign text
+	Lane        string // key of the lane
+	Cost        ralph.Cost
+	In          bool   // else it was handed back
+	Unprotected string // why its approval could have been forged; foreign text
 }
 
 // LaneMessage is the message of the commit that does what was decided.
@@ -47,6 +49,7 @@ func LaneMessage(l Laned) string {
 	if !l.In {
 		trailer(TrailerReturned, "true")
 	}
+	trailer(TrailerUnprotected, quiet(doc.OneLine(l.Unprotected, trailerRunes)))
 	costTrailers(trailer, l.Cost)
 	return b.String()
 }
@@ -67,6 +70,8 @@ func ReadLane(message string) (l Laned, ok bool) {
 		case TrailerReturned:
 			l.In = false
 			ok = true
+		case TrailerUnprotected:
+			l.Unprotected = value
 		case TrailerCost:
 			l.Cost.Amount, _ = amount(value)
 		}

@@ -184,7 +184,7 @@ func isOurs(line string) bool {
 		return false
 	}
 	name = strings.TrimSpace(name)
-	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerTitle, TrailerStory, TrailerLane, TrailerReturned, TrailerBase, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
+	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerTitle, TrailerStory, TrailerLane, TrailerReturned, TrailerUnprotected, TrailerBase, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
 		if strings.EqualFold(name, ours) {
 			return true
 		}

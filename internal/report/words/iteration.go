@@ -222,6 +222,9 @@ func Step(it ralph.Iteration, unreviewed bool) string {
 		case ralph.StoryChangesRequested:
 			return text + ": changes requested"
 		}
+		if it.Rejection == ralph.RejectedStuck { // which the result says
+			return text
+		}
 		return text + ": no verdict that counts"
 	case ralph.StepImplement:
 		if status == "" && !unreviewed {

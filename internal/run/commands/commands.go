@@ -147,7 +147,7 @@ func (s Look) Missing(ctx context.Context, guardrails []config.Guardrail, warn f
 			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: "there is no program " + p})
 		}
 	}
-	return guard.Broken(wrong)
+	return guard.Broken(wrong, s.Local)
 }
 
 // Blame gives its reason to what could not be started because of the sandbox.

@@ -67,7 +67,7 @@ func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
 	}
 	if d.Config.Agent.Resume {
 		if err := a.CanResume(); err != nil {
-			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
+			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("%s: %w", d.Config.WhyResume(), err)), "choose another agent, or a mode and session: fresh that begin anew each time")
 		}
 	}
 	from, packaged := agent.PackageOf(name)

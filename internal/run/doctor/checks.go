@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -81,7 +82,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 		bad = StatusFail
 	}
 	if err := gitdir.Check(d.Workspace); err != nil {
-		advice := "git init, or run where the repository is"
+		advice := gitdir.Advice(d.Look.Local)
 		if !errors.Is(err, gitdir.ErrNotRepository) {
 			advice = ""
 		}
@@ -134,8 +135,12 @@ func (d *doctor) checkCommands(ctx context.Context) {
 		}
 		missing++
 		s, found, advice := StatusFail, word+" is not found", "install it, or correct the command"
-		if c.what == "guardrail" && len(d.Config.Checks.Setup) > 0 {
+		switch _, err := os.Stat(filepath.Join(d.Dir, word)); {
+		case c.what != "guardrail":
+		case len(d.Config.Checks.Setup) > 0:
 			s, advice = StatusWarn, "setup has to bring it"
+		case strings.Contains(word, "/") && !filepath.IsAbs(word) && errors.Is(err, fs.ErrNotExist) && !d.Config.Checks.Baseline:
+			s, found, advice = StatusWarn, "there is no program "+word+" yet, so it fails until there is one", "let the agent make it, or correct the command"
 		}
 		look := d.Look
 		look.Dir = d.Dir // not that of the children here

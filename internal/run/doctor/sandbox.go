@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/run/network"
 	"github.com/org/ralph-action/internal/sandbox/confine"
@@ -103,9 +102,6 @@ func (d *doctor) checkReach() {
 		return // said about the agent
 	}
 	found := "may be reached: " + cmp.Or(network.Reachable(o), "no host")
-	if _, keyProxy := agent.KeyProxy(o.Agents[0]); keyProxy && d.Config.Provider.KeyProxy {
-		found += "; the key stays with ralph"
-	}
 	switch ok, reason := confine.NetworkAvailable(); {
 	case ok:
 		d.add("hosts", StatusOK, found, "")

@@ -266,8 +266,12 @@ func (s *shrug) Write(p []byte) (int, error) {
 const NotExecutable = 126
 
 // Broken names the guardrails of a baseline that could not be started, as one
-// error for the user; nil when all could.
-func Broken(baseline []ralph.Verdict) error {
+// error for the user, on the command line or in a job; nil when all could.
+func Broken(baseline []ralph.Verdict, local bool) error {
+	instead := "install what it needs"
+	if !local {
+		instead = "provide what it needs: on the runner by a step before ralph, in the container by an image of your own (docs/your-language.md)"
+	}
 	var errs []error
 	for _, v := range baseline {
 		if !v.Broken {
@@ -281,8 +285,7 @@ func Broken(baseline []ralph.Verdict) error {
 		if why == "" {
 			why = strings.Join(strings.Fields(v.Output), " ")
 		}
-		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; correct the command, or provide what it needs: "+
-			"on the runner by a step before ralph, in the container by an image of your own (docs/your-language.md), locally by installing it", verbatim(v.Command), why))
+		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; correct the command, or %s", verbatim(v.Command), why, instead))
 	}
 	return errors.Join(errs...)
 }

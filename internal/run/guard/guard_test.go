@@ -192,11 +192,16 @@ func TestNothingIsRunAfterTheEnd(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	t.Parallel()
-	err := guard.Broken([]ralph.Verdict{{Command: "ok", Passed: true}, {Command: "red", ExitCode: 1}, {Command: "lnit", ExitCode: 127, Broken: true, Output: "sh: lnit: not found\n"}})
+	err := guard.Broken([]ralph.Verdict{{Command: "ok", Passed: true}, {Command: "red", ExitCode: 1}, {Command: "lnit", ExitCode: 127, Broken: true, Output: "sh: lnit: not found\n"}}, false)
 	if err == nil || !strings.Contains(err.Error(), `guardrail "lnit" cannot be started: sh: lnit: not found`) || strings.Contains(err.Error(), "red") {
 		t.Errorf("Broken() = %v, want the one that cannot start", err)
 	}
-	if err := guard.Broken(nil); err != nil {
+	for local, want := range map[bool]string{true: "; correct the command, or install what it needs", false: "; correct the command, or provide what it needs: on the runner by a step before ralph, in the container by an image of your own (docs/your-language.md)"} {
+		if err := guard.Broken([]ralph.Verdict{{Command: "lnit", Broken: true, Reason: "there is no program lnit"}}, local); err == nil || !strings.HasSuffix(err.Error(), "there is no program lnit"+want) {
+			t.Errorf("Broken(local %t) = %v, want %q at its end", local, err, want)
+		}
+	}
+	if err := guard.Broken(nil, true); err != nil {
 		t.Errorf("Broken(nil) = %v", err)
 	}
 }

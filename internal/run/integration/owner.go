@@ -270,7 +270,7 @@ func (o *Owner) message(s integrate.Story, title string, in bool) string {
 	cost := h.done.Cost.Of()
 	cost.Amount += h.more
 	cost = cost.Add(h.turn)
-	return memory.LaneMessage(memory.Laned{Run: o.Run, Story: s.ID, Title: title, Lane: h.lane.Key, Cost: cost, In: in})
+	return memory.LaneMessage(memory.Laned{Run: o.Run, Story: s.ID, Title: title, Lane: h.lane.Key, Cost: cost, In: in, Unprotected: h.done.Unprotected})
 }
 
 // Check implements integrate.Owner.
@@ -300,7 +300,7 @@ func (o *Owner) Tell(s integrate.Story, r integrate.Result) {
 }
 
 func (o *Owner) waveStory(of *fanout.Offer, d fanout.Done) ralph.WaveStory {
-	w := ralph.WaveStory{ID: d.ID, Lane: of.Lane.Name, Reviews: d.Reviews, Cost: d.Cost.Of()}
+	w := ralph.WaveStory{ID: d.ID, Lane: of.Lane.Name, Reviews: d.Reviews, Cost: d.Cost.Of(), Unprotected: d.Unprotected}
 	if s := o.base.Story(d.ID); s != nil {
 		w.Title = s.Title
 	}

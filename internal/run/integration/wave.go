@@ -331,7 +331,7 @@ func (w *Wave) Earlier(messages []string, list []ralph.Story) []ralph.WaveStory 
 		if !ok || !l.In || err != nil || key.Plan == w.Plan.ID() {
 			continue
 		}
-		s := ralph.WaveStory{ID: l.Story, Lane: key.Lane, Wave: key.Wave, Cost: l.Cost, Fate: ralph.FateAlready}
+		s := ralph.WaveStory{ID: l.Story, Lane: key.Lane, Wave: key.Wave, Cost: l.Cost, Fate: ralph.FateAlready, Unprotected: l.Unprotected}
 		if at := slices.IndexFunc(list, func(t ralph.Story) bool { return memory.StoryTrailer(t.ID) == l.Story }); at >= 0 {
 			s.ID, s.Title, s.Reviews = list[at].ID, list[at].Title, list[at].Reviews
 		}

@@ -28,15 +28,16 @@ import (
 
 // Options are what a lane is opened with.
 type Options struct {
-	Key     fanout.LaneKey
-	Attempt string // of the job; the names of artifacts have it
-	Base    string // the commit at which the lane began
-	Digest  string // of tasks.json there
-	Stories []string
-	Branch  *publish.Branch
-	Dir     string            // of ours, which the agent cannot reach
-	Keep    string            // a directory in which the last result is left, too; empty: none
-	Service *artifact.Service // nil: nothing is uploaded
+	Key         fanout.LaneKey
+	Attempt     string // of the job; the names of artifacts have it
+	Base        string // the commit at which the lane began
+	Digest      string // of tasks.json there
+	Stories     []string
+	Unprotected string // why reviews could be forged, see ralph.TaskList
+	Branch      *publish.Branch
+	Dir         string            // of ours, which the agent cannot reach
+	Keep        string            // a directory in which the last result is left, too; empty: none
+	Service     *artifact.Service // nil: nothing is uploaded
 
 	Author, Committer store.Identity
 	// Message is the message of a story's commit; without done, of the commit of what is not.
@@ -174,6 +175,9 @@ func (l *Lane) look(it ralph.Iteration) {
 	}
 	if it.Step.Mode != ralph.StepReview {
 		b.said = it
+	}
+	if done.Unprotected = ""; it.Settled.Unprotected {
+		done.Unprotected = l.o.Unprotected
 	}
 	done.Iterations = b.iterations + 1
 	done.Guardrails = nil

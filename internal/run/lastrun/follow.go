@@ -76,6 +76,8 @@ func (r *Recorder) Follow(e ralph.Event, mask func(string) string) {
 // limit names the input that ended a run; empty: another reason.
 func limit(r ralph.Report) string {
 	switch {
+	case r.Outcome == ralph.MaxIterations && r.Mode == "supervise":
+		return "max-restarts"
 	case r.Outcome == ralph.MaxIterations:
 		return "max-iterations"
 	case r.Outcome == ralph.OverBudget:
@@ -97,8 +99,9 @@ func (r *Recorder) Finish(public ralph.Report, headline string, mask func(string
 		Duration: public.Duration, Pushed: p.Pushed, PullRequest: p.PullRequest.URL,
 	}
 	done := func(s ralph.Story) bool { return s.Done }
-	if left := len(slices.DeleteFunc(slices.Clone(public.Tasks.Stories), done)); left > 0 {
-		end.Left = append(end.Left, fmt.Sprintf("not done: %d of %d stories", left, len(public.Tasks.Stories)))
+	chosen := public.Tasks.Chosen()
+	if left := len(slices.DeleteFunc(slices.Clone(chosen), done)); left > 0 {
+		end.Left = append(end.Left, fmt.Sprintf("not done: %d of %d stories", left, len(chosen)))
 	}
 	if p.Patch != "" {
 		end.Left = append(end.Left, "unpublished work, as a patch: "+p.Patch)

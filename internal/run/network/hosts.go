@@ -109,8 +109,24 @@ func registryPorts(environ []string) []uint16 {
 	return loopbackPorts(o)
 }
 
-// Reachable are the hosts that sandboxed processes would reach, for people.
-func Reachable(o Options) string { return briefly(o.reachable()) }
+// Reachable are the hosts that sandboxed processes would reach, for people; empty: none.
+func Reachable(o Options) string { return o.described(o.reachable()) }
+
+// described are hosts for people, with those that only a key proxy asks.
+func (o Options) described(list hosts.List) string {
+	var asked []string
+	for _, a := range o.Agents {
+		d, ok := agent.KeyProxy(a)
+		if u, err := url.Parse(d.Upstream); ok && err == nil && o.Config.Provider.KeyProxy {
+			asked = append(asked, u.Hostname()+" (through ralph's key proxy)")
+		}
+	}
+	slices.Sort(asked)
+	if text := briefly(list); text != "" {
+		asked = append(slices.Compact(asked), text)
+	}
+	return strings.Join(asked, ", ")
+}
 
 // briefly is a list of hosts for people, each once.
 func briefly(list hosts.List) string {

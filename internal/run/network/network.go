@@ -98,7 +98,7 @@ func (n *Network) openProxy(ctx context.Context, o Options) (err error) {
 	if n.proxy, err = egress.Start(context.WithoutCancel(ctx), opts); err != nil {
 		return err
 	}
-	o.Say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
+	o.Say("Hosts that may be reached: " + cmp.Or(o.described(list), "none"))
 	if n.proxy.ByName() {
 		o.Note("This machine uses a proxy of its own: hosts are checked by name only, because that proxy resolves them.")
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
@@ -55,6 +56,26 @@ func (d *Dir) Append(name string) (io.WriteCloser, error) {
 		return nil, err
 	}
 	return &appender{dir: d, name: name, file: file{f: f, path: d.Path(name)}}, nil
+}
+
+// SessionLog begins the log of a run that began then, in a file of its own.
+func (d *Dir) SessionLog(began time.Time) (name string, log io.WriteCloser, err error) {
+	dir, err := d.open()
+	if err != nil {
+		return "", nil, err
+	}
+	defer dir.Close()
+	const most = 100 // runs in one second
+	stem := "session-" + began.Format("20060102-150405")
+	name = stem + ".log"
+	for i := 1; i < most; i++ {
+		if _, err := dir.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		name = fmt.Sprintf("%s_%d.log", stem, i)
+	}
+	log, err = d.Append(name)
+	return name, log, err
 }
 
 // adopt opens an existing file of ours for appending, or makes a new one where

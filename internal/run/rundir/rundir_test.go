@@ -306,6 +306,25 @@ func TestDeletedDirectoryIsMadeAgain(t *testing.T) {
 	}
 }
 
+// Runs that begin in the same second have a log each.
+func TestSessionLog(t *testing.T) {
+	t.Parallel()
+	ws := t.TempDir()
+	d := open(t, ws)
+	for _, want := range []string{"session-20250102-030405.log", "session-20250102-030405_1.log", "session-20250102-030405_2.log"} {
+		name, w, err := d.SessionLog(time.Date(2025, 1, 2, 3, 4, 5, 6, time.UTC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Fprint(w, name); err != nil || w.Close() != nil {
+			t.Error(err)
+		}
+		if got := read(t, ws, ".ralph/"+name); name != want || got != want {
+			t.Errorf("SessionLog() = %q with %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestAppend(t *testing.T) {
 	t.Parallel()
 	ws := t.TempDir()

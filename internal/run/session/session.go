@@ -93,7 +93,7 @@ func keptBy(n int, words string) hook.Entry {
 	e := hook.Entry{Iteration: n, Promise: "missing", Why: "the completion promise was not output"}
 	switch {
 	case strings.Contains(words, "Promise detected, but no tool calls/work were performed"):
-		e.Promise, e.Why, e.Status = "rejected", "bypass: less work than min-tool-calls asks for", hook.PromiseRejected
+		e.Promise, e.Why, e.Status = "rejected", "too little work (bypass): less than min-tool-calls asks for", hook.PromiseRejected
 	case !strings.Contains(words, "You attempted to end the loop"):
 		e.Why = words
 	}
@@ -107,7 +107,7 @@ func LastStop(it ralph.Iteration) hook.Entry {
 	case ralph.NotRejected:
 		e.Promise, e.Why, e.Status = "found", "the work is done", hook.PromiseAccepted
 	case ralph.RejectedNoWork:
-		e.Promise, e.Why, e.Status = "rejected", "bypass: less work than min-tool-calls asks for", hook.PromiseRejected
+		e.Promise, e.Why, e.Status = "rejected", "too little work (bypass): less than min-tool-calls asks for", hook.PromiseRejected
 	case ralph.RejectedTurn:
 		e.Why = "the agent failed"
 	case ralph.RejectedStopped:
