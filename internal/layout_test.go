@@ -151,7 +151,7 @@ var packages = map[string]struct {
 	"cli/matrix":       {[]string{"fanout", "ralph", "tasks"}, "which stories get a job of their own; pure"},
 	"cli/usergit":      {[]string{"actions", "sandbox/proc"}, "git as the user runs it, in their repository"},
 	"cli/origin":       {[]string{"cli/matrix", "cli/usergit", "fanout", "ralph", "report/memory", "tasks"}, "branches of a task list as they were fetched"},
-	"cli/parallel":     {[]string{"cli/flagset", "cli/usergit", "config", "fanout", "lib/printable", "lib/rmtree", "ralph", "repo/gitdir", "report/words", "run", "run/lastrun", "run/rundir", "sandbox/proc", "tasks"}, "waves of lanes on one machine: a lane is a process, an integration a run"},
+	"cli/parallel":     {[]string{"cli/flagset", "cli/usergit", "config", "fanout", "lib/printable", "lib/rmtree", "ralph", "repo/files", "repo/gitdir", "report/words", "run", "run/lastrun", "run/rundir", "sandbox/proc", "tasks"}, "waves of lanes on one machine: a lane is a process, an integration a run"},
 	"cli/build":        {nil, "what a binary knows of itself"},
 	"cli/flagset":      {[]string{"config", "config/input"}, "inputs become flags"},
 	"cli/resume":       {[]string{"cli/flagset", "config", "lib/printable", "ralph", "repo/gitdir", "report/words", "run/lastrun"}, "the last run's command and limits become the next one's"},

@@ -77,6 +77,11 @@ func word(s string) bool {
 	return s != "" && len([]rune(s)) <= maxWord && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
+// line reports whether a foreign text is a line for people, which may be empty.
+func line(s string) bool {
+	return len(s) <= maxWhy && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
 // DecodeResult reads what a lane handed over. The error says all that is wrong with it.
 // That it can be read says nothing of whether it is true.
 func DecodeResult(data []byte) (*Result, error) {
@@ -102,6 +107,7 @@ func DecodeResult(data []byte) (*Result, error) {
 		p.add(!seen[s.ID], "story %.60q stands there twice", s.ID)
 		seen[s.ID] = true
 		p.add(slices.Contains([]string{"", ralph.StoryNeedsReview, ralph.StoryChangesRequested, ralph.StoryApproved}, s.State), "story %.60q has the state %.60q", s.ID, s.State)
+		p.add(line(s.Unprotected), "story %.60q says at length, or on several lines, why its approval is not protected", s.ID)
 		p.add(s.Iterations >= 0 && s.Reviews >= 0, "story %.60q has counts below 0", s.ID)
 		p.cost(fmt.Sprintf("the cost of story %.60q", s.ID), s.Cost)
 		if s.Commit == "" {
@@ -170,7 +176,7 @@ func DecodePlan(data []byte) (*Plan, error) {
 	}
 	for _, w := range plan.Later {
 		p.add(len(w.Story) <= maxWord && CheckID(w.Story) == nil && !stories[w.Story], "story %.60q waits, and stands there twice or is none", w.Story)
-		p.add(len(w.Why) <= maxWhy && !strings.ContainsFunc(w.Why, func(r rune) bool { return r < ' ' }), "story %.60q waits for more than one line", w.Story)
+		p.add(line(w.Why), "story %.60q waits for more than one line", w.Story)
 		stories[w.Story] = true
 	}
 	p.add(len(lanes) <= MaxLanes, "it has %d lanes: %d are the most", len(lanes), MaxLanes)

@@ -41,6 +41,9 @@ func TestDecodeResult(t *testing.T) {
 		{"no bundle", func(r *fanout.Result) { r.Bundle = "" }, []string{"there is no bundle"}},
 		{"a bundle of nothing", func(r *fanout.Result) { r.Stories = nil }, []string{"no story is done"}},
 		{"a name of two lines", func(r *fanout.Result) { r.Stories[0].ID = "A\nB" }, []string{`has the id "A\nB"`}},
+		{"a reason", func(r *fanout.Result) { r.Stories[0].Unprotected = "isolation is off" }, nil},
+		{"a reason of two lines", func(r *fanout.Result) { r.Stories[0].Unprotected = "a\nRalph-Run: 1" }, []string{`story "A" says at length`}},
+		{"a long reason", func(r *fanout.Result) { r.Stories[0].Unprotected = strings.Repeat("x", 2001) }, []string{`story "A" says at length`}},
 		{"a cost below nothing", func(r *fanout.Result) { r.Cost.MicroUSD = -1 }, []string{"cost is -1"}},
 	} {
 		r := result()

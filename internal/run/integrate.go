@@ -272,8 +272,12 @@ func (in *integrating) report(ctx context.Context) {
 	r.Wave.Verdicts, r.Wave.Earlier = in.green, in.wave.Earlier(in.start.Messages, r.Tasks.Stories)
 	for _, s := range slices.Concat(r.Wave.Earlier, in.waves) {
 		for i := range r.Tasks.Stories {
-			if one := &r.Tasks.Stories[i]; s.Unprotected != "" && one.ID == s.ID && one.Done {
-				one.Unprotected, r.Tasks.Unprotected = true, s.Unprotected
+			one := &r.Tasks.Stories[i]
+			if is := s.Fate == ralph.FateIn || s.Fate == ralph.FateAlready; !is || !one.Done || one.ID != s.ID && in.rec.masked(one.ID) != s.ID {
+				continue
+			}
+			if one.Unprotected = s.Unprotected != ""; one.Unprotected { // the newest counts
+				r.Tasks.Unprotected = s.Unprotected
 			}
 		}
 	}

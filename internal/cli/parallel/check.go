@@ -13,6 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -84,7 +85,7 @@ func (r *waves) changed() error {
 		switch {
 		case slices.Contains([]string{dir, dir + tasks.TasksName, dir + tasks.PromptName, dir + tasks.PRDName, dir + tasks.ProgressName}, name):
 			own = append(own, shown)
-		case strings.HasPrefix(entry, "??") && r.isPlan(strings.TrimPrefix(name, r.prefix)):
+		case strings.HasPrefix(entry, "??") && name == r.prefix+fanout.PlanName && r.isPlan():
 			r.Print.Aside("Not used: " + shown + ", which ralph tasks plan made for jobs. This run makes a plan of its own; you can remove that one.")
 		case strings.HasPrefix(entry, "??"):
 			unknown = append(unknown, shown)
@@ -108,13 +109,14 @@ func (r *waves) changed() error {
 	return errors.Join(wrong...)
 }
 
-// isPlan reports whether a file of the project is what ralph tasks plan writes.
-func (r *waves) isPlan(name string) bool {
-	path := filepath.Join(r.Project, name)
-	if info, err := os.Lstat(path); name != fanout.PlanName || err != nil || !info.Mode().IsRegular() || info.Size() > fanout.MaxFileBytes {
+// isPlan reports whether the project has a plan where ralph tasks plan leaves it.
+func (r *waves) isPlan() bool {
+	project, err := os.OpenRoot(r.Project)
+	if err != nil {
 		return false
 	}
-	data, err := os.ReadFile(path)
+	defer project.Close()
+	data, err := files.Read(project, fanout.PlanName, fanout.MaxFileBytes)
 	if err == nil {
 		_, err = fanout.DecodePlan(data)
 	}

@@ -134,10 +134,19 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 		spent = last.End.Duration
 	}
 	iterations := "max-iterations"
-	delete(flags, "maximum-iterations")
 	if _, given := flags["max-restarts"]; given || last.Mode == config.ModeSupervise {
 		iterations = "max-restarts"
-		delete(flags, "max-iterations")
+	}
+	set := func(name, value string) {
+		if name == iterations {
+			for _, other := range []string{"maximum-iterations", "max-iterations", "max-restarts"} {
+				delete(flags, other)
+			}
+			if value == "0" { // no limit, which is no number of restarts
+				name = "max-iterations"
+			}
+		}
+		flags[name] = value
 	}
 	for _, l := range []struct {
 		name, given string
@@ -154,13 +163,13 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 		left := l.limit - l.used
 		switch {
 		case l.given != "":
-			flags[l.name] = l.given
+			set(l.name, l.given)
 			remain = append(remain, "given --"+l.name+"="+printable.Clean(l.given, 40))
 		case l.limit == 0:
 		case left <= 0:
 			return nil, fmt.Errorf("the last run has used up its %s (%s). To give it more: ralph resume --%s=…", l.name, l.words(l.limit), l.name)
 		default:
-			flags[l.name] = l.flag(left)
+			set(l.name, l.flag(left))
 			remain = append(remain, fmt.Sprintf("%s of %s%s remain", l.words(left), l.words(l.limit), l.unit))
 		}
 	}

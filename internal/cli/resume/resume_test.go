@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/cli/resume"
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/lastrun"
 )
@@ -26,6 +27,46 @@ func TestCommandIsPasteable(t *testing.T) {
 		err := resume.Check(run, lastrun.Ended)
 		if want := "the last run completed its task. To start anew: ralph run " + tt.want; err == nil || err.Error() != want {
 			t.Errorf("Check(--%s %q) = %v, want %s", tt.name, tt.value, err, want)
+		}
+	}
+}
+
+// What remains of the iterations stands under the one name that the command knows, and no
+// limit stays none.
+func TestIterationsThatRemain(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode         string
+		flags        map[string]string
+		limit        int
+		given        string
+		want, beside string
+	}{
+		{config.ModeSupervise, map[string]string{"max-restarts": "3"}, 3, "", "max-restarts=2", "2 of 3"},
+		{config.ModeSupervise, map[string]string{}, 100, "", "max-restarts=99", ""},
+		{config.ModeSupervise, map[string]string{"max-iterations": "7"}, 7, "", "max-restarts=6", ""},
+		{config.ModeSupervise, map[string]string{"max-iterations": "0"}, 0, "", "max-iterations=0", "no limit"},
+		{config.ModeSupervise, map[string]string{"max-restarts": "3"}, 3, "0", "max-iterations=0", "given --max-restarts=0"},
+		{config.ModeSupervise, map[string]string{"max-iterations": "0"}, 0, "4", "max-restarts=4", ""},
+		{config.ModeRun, map[string]string{"maximum-iterations": "0"}, 0, "", "maximum-iterations=0", "no limit"},
+		{config.ModeRun, map[string]string{"maximum-iterations": "5"}, 5, "", "max-iterations=4", ""},
+	} {
+		run := lastrun.Run{Mode: tt.mode, Workspace: t.TempDir(), Done: 1}
+		run.Command.Flags = tt.flags
+		var cfg config.Config
+		cfg.Loop.MaxIterations = tt.limit
+		flags, opening, err := resume.Plan(run, lastrun.Killed, cfg, resume.More{Iterations: tt.given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for name, value := range flags {
+			if strings.HasPrefix(name, "max") {
+				got = append(got, name+"="+value)
+			}
+		}
+		if strings.Join(got, " ") != tt.want || !strings.Contains(opening, tt.beside) {
+			t.Errorf("%s with %v: %v, %q; want %s, %q", tt.mode, tt.flags, got, opening, tt.want, tt.beside)
 		}
 	}
 }

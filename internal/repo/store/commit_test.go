@@ -10,8 +10,19 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
+func TestZones(t *testing.T) {
+	t.Parallel()
+	for _, zone := range []string{"+0000", "+0530", "-0130", "-0030", "+1400", "-1200"} {
+		text := "A U Thor <a@example.com> 1700000000 " + zone
+		if got := parseSignature([]byte(text)).text(); got != text {
+			t.Errorf("%q is written as %q", text, got)
+		}
+	}
+}
+
 // FuzzParseCommit: what is read of a commit is what go-git reads, and what is written of
-// it is what go-git writes.
+// it is what go-git writes. Left out are zones that git does not write, and -0030, which
+// go-git takes for +0030.
 func FuzzParseCommit(f *testing.F) {
 	tree, parent := "tree "+strings.Repeat("1", 40)+"\n", "parent "+strings.Repeat("2", 40)+"\n"
 	by := func(who, zone string) string { return who + " A U Thor <a@example.com> 1700000000 " + zone + "\n" }
@@ -37,7 +48,7 @@ func FuzzParseCommit(f *testing.F) {
 		if (err == nil) != (theirErr == nil) {
 			t.Fatalf("parseCommit: %v; go-git: %v", err, theirErr)
 		}
-		if err != nil {
+		if err != nil || !commitHead.MatchString(text) || strings.Contains(text, " -00") {
 			return
 		}
 		want := Commit{

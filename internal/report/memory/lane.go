@@ -49,7 +49,7 @@ func LaneMessage(l Laned) string {
 	if !l.In {
 		trailer(TrailerReturned, "true")
 	}
-	trailer(TrailerUnprotected, quiet(doc.OneLine(l.Unprotected, trailerRunes)))
+	trailer(TrailerUnprotected, quiet(doc.OneLine(doc.Clean(l.Unprotected), trailerRunes)))
 	costTrailers(trailer, l.Cost)
 	return b.String()
 }

@@ -167,6 +167,9 @@ func (l *Lane) look(it ralph.Iteration) {
 	for _, s := range l.o.List() {
 		if done := l.done(s.ID); done != nil && done.Commit == "" {
 			done.State, done.Reviews, done.AtCap = s.Status, s.Reviews, s.AutoApproved
+			if done.Unprotected = ""; s.Unprotected {
+				done.Unprotected = l.o.Unprotected
+			}
 		}
 	}
 	done, b := l.done(it.Step.Story), l.books[it.Step.Story]
@@ -175,9 +178,6 @@ func (l *Lane) look(it ralph.Iteration) {
 	}
 	if it.Step.Mode != ralph.StepReview {
 		b.said = it
-	}
-	if done.Unprotected = ""; it.Settled.Unprotected {
-		done.Unprotected = l.o.Unprotected
 	}
 	done.Iterations = b.iterations + 1
 	done.Guardrails = nil

@@ -30,7 +30,8 @@ type List struct {
 	// unprotected is why what a review starts could approve in the reviewer's place;
 	// empty: it could not.
 	unprotected string
-	description string // of the list, or the project
+	forgeable   map[string]bool // stories that such a review approved in this run
+	description string          // of the list, or the project
 	commands    []string
 }
 
@@ -53,7 +54,6 @@ type Backlog struct {
 	artifacts bool              // an approval counts though files changed meanwhile
 	since     string            // HEAD before what unseen names
 	unseen    string            // what was changed after the last story was approved; empty: nothing
-	forgeable map[string]bool   // stories that an unprotected review approved in this run
 	progress  string            // progress.txt as the branch found it
 	notes     bool              // stories have files of notes beside it
 	joined    bool              // the base's list is in the branch's: the agent has merged them

@@ -23,7 +23,7 @@ func Read(workspace, dir, prompt string, rules tasks.Rules) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &List{folder: folder, prompt: prompt, given: prompt != "", rules: rules}
+	s := &List{folder: folder, prompt: prompt, given: prompt != "", rules: rules, forgeable: map[string]bool{}}
 	list, err := s.read()
 	wrong := s.readPrompt()
 	switch {
@@ -92,7 +92,7 @@ func (s *List) Unprotected(why string) { s.unprotected = why }
 func Open(s *List, o Options) (*Backlog, error) {
 	b := &Backlog{
 		List: s, o: o,
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{}, forgeable: map[string]bool{},
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
 		earlier: map[string]bool{},
 	}
 	list, err := b.read()

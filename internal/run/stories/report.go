@@ -16,10 +16,9 @@ func (b *Backlog) Report() ralph.TaskList {
 	}
 	t := ralph.TaskList{
 		File: b.folder.Path(tasks.TasksName), Project: b.list.Project, Only: b.rules.Only,
-		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Unprotected: b.unprotected, Stories: b.list.Report(b.rules),
+		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Unprotected: b.unprotected, Stories: b.Stories(),
 	}
 	for i := range t.Stories {
-		t.Stories[i].Unprotected = b.forgeable[t.Stories[i].ID] && t.Stories[i].Status == string(tasks.Approved)
 		t.Stories[i].Iterations = b.worked[t.Stories[i].ID]
 	}
 	var other []string
@@ -53,7 +52,11 @@ func (s *List) Stories() []ralph.Story {
 	if s == nil || s.list == nil {
 		return nil
 	}
-	return s.list.Report(s.rules)
+	list := s.list.Report(s.rules)
+	for i := range list {
+		list[i].Unprotected = s.forgeable[list[i].ID] && list[i].Status == string(tasks.Approved)
+	}
+	return list
 }
 
 // Done reports whether a story is done as the list stands now.

@@ -11,8 +11,9 @@ import (
 // ofRoot are those of a sandboxed child that is root: what builds and package managers
 // need. They are what Docker gives root in a container, without CAP_MKNOD: in a device that
 // it made a child would read the disk. With others it would read the environment and memory
-// of processes outside (CAP_SYS_PTRACE, CAP_PERFMON, CAP_SYS_ADMIN), raise its limits
-// (CAP_SYS_RESOURCE), or change the kernel, the clock or the machine's network.
+// of processes outside in spite of Landlock (CAP_SYS_PTRACE, CAP_PERFMON, CAP_SYS_ADMIN),
+// raise its limits (CAP_SYS_RESOURCE), or change the kernel, the clock or the machine's
+// network.
 const ofRoot = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL |
 	1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_SETPCAP | 1<<unix.CAP_SETFCAP |
 	1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_NET_RAW | 1<<unix.CAP_SYS_CHROOT | 1<<unix.CAP_AUDIT_WRITE
