@@ -37,7 +37,7 @@ type Done struct {
 	AtCap       bool      `json:"atCap"`                 // approved because its reviews were used up
 	Unprotected string    `json:"unprotected,omitempty"` // why a program that its reviewer started could have approved it, for people
 	Cost        Cost      `json:"cost"`
-	Started     time.Time `json:"started"` // zero: nobody worked on it
+	Started     time.Time `json:"started"` // zero: the lane did not get to it
 	Ended       time.Time `json:"ended"`
 	Withheld    string    `json:"withheld"`   // why what was done is not in the bundle, for people; empty: it is
 	Transcript  string    `json:"transcript"` // SHA-256 of what the agent said and did, in hex

@@ -55,7 +55,7 @@ func parseCommit(b []byte) (*Commit, error) {
 	}
 	tree, _ := header("tree")
 	if !plumbing.IsHash(string(tree)) {
-		return nil, errors.New("malformed: it has no tree")
+		return nil, errors.New("malformed or missing tree")
 	}
 	c.TreeHash = plumbing.NewHash(string(tree))
 	for {
@@ -64,7 +64,7 @@ func parseCommit(b []byte) (*Commit, error) {
 			break
 		}
 		if !plumbing.IsHash(string(parent)) {
-			return nil, errors.New("malformed: what it names as a parent is none")
+			return nil, errors.New("malformed parent")
 		}
 		c.ParentHashes = append(c.ParentHashes, plumbing.NewHash(string(parent)))
 	}

@@ -14,11 +14,14 @@ import (
 )
 
 // neighbour is a process of the children's user outside of the sandbox.
-func neighbour(t *testing.T) int {
+func neighbour(t *testing.T) int { return outsider(t, childUser()) }
+
+// outsider is a process outside of the sandbox, of our own user if id is zero.
+func outsider(t *testing.T, id confine.Identity, env ...string) int {
 	t.Helper()
 	cmd := exec.Command(binary, "program", "waits", newMark())
-	cmd.Env = []string{quickExit}
-	if id := childUser(); !id.IsZero() {
+	cmd.Env = append(env, quickExit)
+	if !id.IsZero() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(id.UID), Gid: uint32(id.GID)}}
 	}
 	stdin, err := cmd.StdinPipe()
