@@ -27,9 +27,9 @@ func init() {
 	}
 }
 
-// TestPolicyOfRoot: a child that is root keeps the capabilities that builds and package
+// TestRootKeeps: a child that is root keeps the capabilities that builds and package
 // managers need, and no others.
-func TestPolicyOfRoot(t *testing.T) {
+func TestRootKeeps(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: else no child is")
