@@ -3,6 +3,7 @@ package toolchain
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ type Lookup func(name string) (string, error)
 func Commands(path string, look Lookup, without ...string) []Command {
 	var all []Command
 	seen, found := map[string]bool{}, map[string]string{}
+	done, folders := map[string]bool{}, folders{}
 	remembered := func(name string) (path string, err error) { // many scripts have the same interpreter
 		path, ok := found[name]
 		if !ok {
@@ -41,6 +43,11 @@ func Commands(path string, look Lookup, without ...string) []Command {
 		if !filepath.IsAbs(dir) || slices.ContainsFunc(without, func(w string) bool { return w != "" && within(dir, w) }) {
 			continue
 		}
+		real, err := folders.real(dir)
+		if err != nil || done[real] { // /bin is /usr/bin
+			continue
+		}
+		done[real] = true
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue
@@ -54,7 +61,7 @@ func Commands(path string, look Lookup, without ...string) []Command {
 			if system {
 				target := c.Path
 				if e.Type()&os.ModeSymlink != 0 {
-					if target, err = filepath.EvalSymlinks(c.Path); err != nil {
+					if target, err = folders.target(c.Path); err != nil {
 						continue // it leads nowhere
 					}
 				}
@@ -73,6 +80,50 @@ func Commands(path string, look Lookup, without ...string) []Command {
 	slices.SortStableFunc(all, func(a, b Command) int { return rank(a.Name) - rank(b.Name) })
 	return all
 }
+
+// folders are the real paths of folders: a folder of the system has hundreds of links to its
+// neighbours.
+type folders map[string]string
+
+func (f folders) real(dir string) (string, error) {
+	real, ok := f[dir]
+	if ok {
+		return real, nil
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		f[dir] = real
+	}
+	return real, err
+}
+
+// target is [filepath.EvalSymlinks].
+func (f folders) target(path string) (string, error) {
+	for range maxLinks {
+		dir, name := filepath.Split(path)
+		if name == "" || name == "." || name == ".." {
+			break
+		}
+		dir, err := f.real(dir)
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(dir, name)
+		to, err := os.Readlink(path)
+		if errors.Is(err, syscall.EINVAL) { // it is no link
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if path = to; !filepath.IsAbs(to) {
+			path = dir + string(filepath.Separator) + to // uncleaned: what comes before .. may be a link
+		}
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+const maxLinks = 40 // as Linux follows
 
 // systemFolders hold what the distribution installed: they are open in every sandbox, and
 // every user can start what is in them. Below /usr/local and /opt anybody installs.

@@ -16,3 +16,6 @@ func Words() []string {
 	}
 	return words
 }
+
+// Target is the real path of a file, found with folders that are remembered.
+func Target() func(path string) (string, error) { return folders{}.target }

@@ -204,3 +204,61 @@ func TestOutside(t *testing.T) {
 		t.Errorf("Outside() = %q, want none", got)
 	}
 }
+
+// Links lead where the system says, whatever was looked at before.
+func TestTarget(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{"bin", "opt/tool/bin", "deep/er"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"bin/file", "opt/tool/bin/tool", "opt/tool/file", "deep/other"} {
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		"bin/neighbour":   "file",
+		"bin/absolute":    dir + "/bin/file",
+		"bin/twice":       "neighbour",
+		"bin/up":          "../opt/tool/bin/tool",
+		"bin/folder":      "../opt/tool/bin",
+		"bin/through":     "folder/tool",
+		"bin/back":        "folder/../file", // of opt/tool, not of bin
+		"bin/lost":        "nothing",
+		"bin/lostfolder":  "nothing/at/all",
+		"bin/here":        ".",
+		"bin/parent":      "..",
+		"bin/slash":       "folder/",
+		"bin/notafolder":  "file/x",
+		"bin/circle":      "circle2",
+		"bin/circle2":     "circle",
+		"linked":          "bin",
+		"deep/er/towards": "../../linked/up",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := toolchain.Target()
+	for _, folder := range []string{"bin", "linked", "deep/er", "bin/folder", "missing"} {
+		entries, _ := os.ReadDir(filepath.Join(dir, folder))
+		for _, name := range append([]string{"missing"}, names(entries)...) {
+			path := filepath.Join(dir, folder, name)
+			want, errWant := filepath.EvalSymlinks(path)
+			got, err := target(path)
+			if got != want || (err == nil) != (errWant == nil) {
+				t.Errorf("target(%s) = %q, %v, want %q, %v", path, got, err, want, errWant)
+			}
+		}
+	}
+}
+
+func names(entries []os.DirEntry) []string {
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
