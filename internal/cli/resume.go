@@ -10,7 +10,7 @@ import (
 
 // resumeCmd starts the last run's command again, with what remains of its limits.
 type resumeCmd struct {
-	MaxIterations string `short:"m" aliases:"max-restarts" placeholder:"N" help:"More iterations, instead of those that remain. After 'ralph tasks run' also -n."`
+	MaxIterations string `short:"m" aliases:"max-restarts" placeholder:"N" help:"More iterations, instead of those that remain. Also -n after 'ralph tasks run', --max-restarts after 'ralph supervise'."`
 	TaskSteps     string `short:"n" hidden:""`
 	MaxCostUSD    string `name:"max-cost-usd" placeholder:"USD" help:"More money, instead of what remains."`
 	MaxTotal      string `name:"max-total-cost-usd" placeholder:"USD" help:"Another limit for all runs on the branch together."`

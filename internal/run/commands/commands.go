@@ -4,7 +4,9 @@ package commands
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,7 +122,7 @@ func (s Look) NameClosed(ctx context.Context, without string, checks config.Chec
 }
 
 // Missing looks whether the shell finds what guardrails start, where no baseline does: else each
-// turn would be paid for that. A path is what the agent may be asked to make.
+// turn would be paid for that.
 func (s Look) Missing(ctx context.Context, guardrails []config.Guardrail, warn func(string)) error {
 	of := map[string]string{} // commands, by program
 	var names []string
@@ -141,7 +143,7 @@ func (s Look) Missing(ctx context.Context, guardrails []config.Guardrail, warn f
 			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, ExitCode: guard.NotExecutable, Reason: kept})
 		case s.Barred(p) != "":
 			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, ExitCode: guard.NotExecutable, Reason: s.Barred(p)})
-		case strings.Contains(p, "/"):
+		case s.Unmade(p):
 			warn(fmt.Sprintf("Guardrail %q: there is no program %s yet, so it fails until there is one.", command, p))
 		default:
 			wrong = append(wrong, ralph.Verdict{Command: command, Broken: true, Reason: "there is no program " + p})
@@ -203,17 +205,31 @@ func (s Look) outsidePath(program string) (string, error) {
 	return proc.LookPath(program, []string{"PATH=" + s.Path})
 }
 
+// Unmade reports whether a program is named by a path where nothing is yet and the agent can
+// make it.
+func (s Look) Unmade(program string) bool {
+	if !strings.Contains(program, "/") {
+		return false
+	}
+	_, err := os.Stat(s.path(program))
+	below, _ := filepath.Rel(s.Dir, s.path(program))
+	return errors.Is(err, fs.ErrNotExist) && (!s.Sandboxed || filepath.IsLocal(below))
+}
+
+func (s Look) path(program string) string {
+	if filepath.IsAbs(program) {
+		return program
+	}
+	return filepath.Join(s.Dir, program)
+}
+
 // Barred says that a program named by its path is a file that may not be executed, and what to
 // do; empty if there is no such file.
 func (s Look) Barred(program string) string {
 	if !strings.Contains(program, "/") {
 		return ""
 	}
-	path := program
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.Dir, path)
-	}
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0o111 {
+	if info, err := os.Stat(s.path(program)); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0o111 {
 		return ""
 	}
 	name := filepath.Clean(program)

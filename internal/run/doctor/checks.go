@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -135,15 +134,15 @@ func (d *doctor) checkCommands(ctx context.Context) {
 		}
 		missing++
 		s, found, advice := StatusFail, word+" is not found", "install it, or correct the command"
-		switch _, err := os.Stat(filepath.Join(d.Dir, word)); {
+		look := d.Look
+		look.Dir = d.Dir // not that of the children here
+		switch {
 		case c.what != "guardrail":
 		case len(d.Config.Checks.Setup) > 0:
 			s, advice = StatusWarn, "setup has to bring it"
-		case strings.Contains(word, "/") && !filepath.IsAbs(word) && errors.Is(err, fs.ErrNotExist) && !d.Config.Checks.Baseline:
+		case look.Unmade(word) && !d.Config.Checks.Baseline:
 			s, found, advice = StatusWarn, "there is no program "+word+" yet, so it fails until there is one", "let the agent make it, or correct the command"
 		}
-		look := d.Look
-		look.Dir = d.Dir // not that of the children here
 		if barred := look.Barred(word); barred != "" {
 			found, advice, _ = strings.Cut(barred, ": ")
 		}
