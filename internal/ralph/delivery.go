@@ -47,10 +47,14 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	}
 	var asked *Turn
 	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (string, error) {
+		before := r.snapshot(ctx, it)
 		text, turn, err := r.ask(ctx, it.Number, commitMessage, prompt)
 		if turn != nil {
 			asked = turn
 			r.usage = r.usage.Add(turn.Usage)
+		}
+		if err == nil {
+			err = r.unmeddled(ctx, it, before)
 		}
 		return text, err
 	}, func(e Event) { e.Iteration = it.Number; r.emit(e) })
@@ -66,6 +70,20 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	}
 	r.undelivered = nil
 	return true
+}
+
+// unmeddled runs the guardrails again if the agent, asked for a message, changed files.
+func (r *run) unmeddled(ctx context.Context, it *Iteration, before state) error {
+	after := r.snapshot(ctx, it)
+	if it.Passed() && (after.head != before.head || after.work != before.work) {
+		r.emit(Event{Kind: EventWarning, Text: "Asked for a commit message, the agent changed files: the guardrails run again.", Iteration: it.Number})
+		it.Verdicts = r.check(ctx, it.Number, nil)
+		r.snapshot(ctx, it) // what the delivery makes is not the guardrails' doing
+	}
+	if !it.Passed() || len(it.Verdicts) < len(r.Guardrails) {
+		return errors.New("what the agent changed when it was asked for a commit message does not pass the guardrails")
+	}
+	return nil
 }
 
 // commitMessage is what the agent is asked for.

@@ -77,8 +77,9 @@ func (c Completion) Marker() string {
 // Found reports whether a marker that counts was seen.
 func (d *Detector) Found() bool { return d.found || d.other != nil && d.other.found }
 
-// Stray is the last tag of a marker's form that was seen and does not count, such as
-// <promise>DONE</promise>, as the agent wrote it; empty when there was none.
+// Stray is the last tag of a marker's form that was seen and is none, such as
+// <promise>DONE</promise>, as the agent wrote it; empty when there was none. One that only
+// came too late, behind another response, is not to blame.
 func (d *Detector) Stray() string {
 	if d.Found() || d.completion.Kind != CompletionPromise && d.completion.Kind != CompletionResponse {
 		return ""
@@ -94,7 +95,7 @@ func (d *Detector) Write(message, text string) {
 	if d.Found() {
 		return
 	}
-	d.stray.write(text)
+	d.stray.write(text, d.completion)
 	if d.other != nil {
 		d.other.Write(message, text)
 	}
@@ -195,7 +196,7 @@ type stray struct {
 	last string
 }
 
-func (s *stray) write(text string) {
+func (s *stray) write(text string, c Completion) {
 	s.tail = append(s.tail, text...)
 	rest := s.tail
 	for {
@@ -210,7 +211,7 @@ func (s *stray) write(text string) {
 			s.tail = append(s.tail[:0], rest...)
 			return
 		}
-		if size > 0 {
+		if size > 0 && (s.last == "" || c.NamedIn(string(rest[:size])) == "") {
 			s.last = string(rest[:size])
 		}
 		rest = rest[max(size, 1):]

@@ -91,7 +91,7 @@ func TestEitherMarker(t *testing.T) {
 			{"<promise>complete</promise>", "<promise>complete</promise>", false},
 			{"<promise>DONE</promise>", "<promise>DONE</promise>", false},
 			{"<response>COMPLETE</response>", "<response>COMPLETE</response>", false},
-			{"<response>no</response> <response>DONE</response>", "<response>DONE</response>", false},
+			{"<response>no</response> <response>DONE</response>", "<response>no</response>", false},
 			{"I am done.", "", false},
 		} {
 			d := ralph.NewDetector(told)

@@ -243,7 +243,7 @@ func (s *sandboxed) scm() ralph.SCM {
 	}
 	return scm.New(scm.Options{
 		Process: s.afterSetup(), Command: s.cfg.Git.SCM.Command, Tasks: s.cfg.Git.SCM.Tasks,
-		Dir: s.dir(), Env: s.sandboxEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
+		Dir: s.dir(), Env: s.sandboxEnv(nil), Redact: s.rec.redact, Done: s.cfg.Loop.Completion, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
 	})
 }
 

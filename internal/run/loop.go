@@ -55,7 +55,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		l.Backlog = w.backlog
 	}
 	if w.cfg.Git.AskMessage {
-		l.Describe = &ralph.Describe{Question: scm.Question, Read: func(answer string) string { return scm.Message(answer, w.rec.redact) }}
+		l.Describe = &ralph.Describe{Question: scm.Question, Read: func(answer string) string { return scm.Message(answer, w.cfg.Loop.Completion, w.rec.redact) }}
 	}
 	if w.cfg.PullRequest.WaitForCI && w.pushes() && w.repo != nil {
 		l.Accept = w.accept

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // messageBytes bounds a commit message.
@@ -21,10 +22,16 @@ var (
 
 // Message is the commit message in an agent's answer: what stands in the first
 // <response>, else the first line that is neither empty nor the fence of a code
-// block, without a completion tag. It holds no control or invisible characters and no secret, and at most
-// 4 KiB; empty when there is none.
-func Message(answer string, redact *secret.Redactor) string {
+// block. That the work is done, which agents say out of habit, is no message as long
+// as anything else is said. It holds no control or invisible characters and no
+// secret, and at most 4 KiB; empty when there is none.
+func Message(answer string, done ralph.Completion, redact *secret.Redactor) string {
 	answer = printable(answer) // before the redactor: an invisible character could split a secret
+	if claim := done.NamedIn(answer); claim != "" {
+		if rest := strings.ReplaceAll(answer, claim, ""); strings.TrimSpace(rest) != "" {
+			answer = rest
+		}
+	}
 	message := ""
 	if m := response.FindStringSubmatch(answer); m != nil {
 		message = m[1]

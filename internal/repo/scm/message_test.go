@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/scm"
 )
 
@@ -20,6 +21,9 @@ func TestMessage(t *testing.T) {
 		{"first response", "<response>a</response><response>b</response>", "a"},
 		{"response in capitals", "<Response>a</RESPONSE>", "a"},
 		{"several lines", "<response>a\n\nb</response>", "a\n\nb"},
+		{"done out of habit", "Fix the sum <response>DONE</response>", "Fix the sum"},
+		{"a response beside the claim", "<response>DONE</response> <response>Fix the sum</response>", "Fix the sum"},
+		{"nothing but the claim", "<response>DONE</response>", "DONE"},
 		{"empty response", "x <response>\n</response>", ""},
 		{"response that never ends", "<response>a", "<response>a"},
 		{"code block", "```text\nFix the sum\n```", "Fix the sum"},
@@ -36,7 +40,7 @@ func TestMessage(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			if got := scm.Message(tc.answer, redact); got != tc.want {
+			if got := scm.Message(tc.answer, ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}, redact); got != tc.want {
 				t.Errorf("Message(%q) = %q, want %q", tc.answer, got, tc.want)
 			}
 		})
@@ -49,7 +53,7 @@ func FuzzMessage(f *testing.F) {
 	}
 	redact := secret.NewRedactor(secret.New("hunter2hunter2"))
 	f.Fuzz(func(t *testing.T, answer string) {
-		got := scm.Message(answer, redact)
+		got := scm.Message(answer, ralph.Completion{}, redact)
 		bad := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\u202e' }
 		if len(got) > 4<<10 || !utf8.ValidString(got) || got != strings.TrimSpace(got) || strings.IndexFunc(got, bad) >= 0 || strings.Contains(got, "hunter2hunter2") {
 			t.Errorf("Message(%q) = %q", answer, got)

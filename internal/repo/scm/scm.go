@@ -38,6 +38,7 @@ type Options struct {
 	Dir     string
 	Env     []string
 	Redact  *secret.Redactor
+	Done    ralph.Completion // what the agent says when the work is done, which is no message
 	// Show opens a stream that shows one task's output live, redacted; nil drops
 	// it.
 	Show        func(command string) io.WriteCloser
@@ -85,7 +86,7 @@ func (t *tasks) Deliver(ctx context.Context, it ralph.Iteration, ask func(prompt
 			if d.Message == "" {
 				message, err := t.message(words, ask)
 				if errors.Is(err, ralph.ErrSpent) { // finished work is not left lying for want of a message
-					message, err = cmp.Or(Message(it.Said.Commit, t.Redact), fmt.Sprintf("ralph: iteration %d", it.Number)), nil
+					message, err = cmp.Or(Message(it.Said.Commit, t.Done, t.Redact), fmt.Sprintf("ralph: iteration %d", it.Number)), nil
 				}
 				if err != nil {
 					return d, err
@@ -107,7 +108,7 @@ func (t *tasks) message(words []string, ask func(prompt string) (string, error))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.name(words), err)
 	}
-	message := Message(answer, t.Redact)
+	message := Message(answer, t.Done, t.Redact)
 	if message == "" {
 		return "", fmt.Errorf("%s: the agent was asked for a commit message and gave none", t.name(words))
 	}
