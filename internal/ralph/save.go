@@ -42,7 +42,7 @@ func (r *run) fail(it *Iteration, err error) {
 		return
 	}
 	it.Verdicts = append(it.Verdicts, Verdict{
-		Command: "git", ExitCode: -1, Reason: err.Error(), Action: Append, Digest: "git: " + err.Error(),
+		Command: "git", Own: true, ExitCode: -1, Reason: err.Error(), Action: Append, Digest: "git: " + err.Error(),
 		Message: "The repository is in a state that cannot be committed: " + err.Error() + "\nBring it back into order; do not discard your work.",
 	})
 }

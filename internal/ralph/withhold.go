@@ -24,7 +24,7 @@ func (r *run) withhold(it *Iteration, findings []Finding) {
 	}
 	list := "- " + strings.Join(blocking(findings, maxBlockingLines), "\n- ") + "\n"
 	v := Verdict{
-		Command: WithheldCheck, ExitCode: -1, Action: Append, Digest: text, Output: list,
+		Command: WithheldCheck, Own: true, ExitCode: -1, Action: Append, Digest: text, Output: list,
 		Reason: "nothing is published while this stands",
 		Message: "Your work may not be published as it is. Nothing is committed or pushed until this is taken back:\n" + list +
 			"\nLeave the rest of your work as it is. What stands in a commit of your own has to leave that commit, too: go back to before the commit that is named (git reset --soft COMMIT~1) and commit again. A test that needs a made-up key builds it when it runs.",

@@ -105,6 +105,7 @@ type Verdict struct {
 	PassedIn int    // the earlier iteration in which it passed on this tree, so that it did not run; 0: it ran
 	ExitCode int    // -1 when a signal ended it or it never started
 	Reason   string // why it failed without an exit code of its own: "timed out after 5m0s"; empty otherwise
+	Own      bool   // of what ralph itself looks at, no guardrail of the settings
 	Broken   bool   // it could not be started: a failed configuration, not a judgement
 	Action   FailAction
 	Duration time.Duration

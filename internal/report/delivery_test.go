@@ -30,7 +30,7 @@ func TestSCMTasksAreTold(t *testing.T) {
 		"its output":            {report.Summary(bad), "```text\nlint: calc.go:3: unused variable\n```"},
 		"no commit message":     {report.Summary(bad), "- Iteration 1: ❌\u00a0git commit: the agent was asked for a commit message and gave none\n"},
 		"what is left":          {report.Text(bad, report.Style{}), "  - The SCM tasks failed\n  - Open in"},
-		"what to do":            {report.Announcement(bad), "The work is in the workspace. Fix what made the SCM task fail, then commit by hand or run it again."},
+		"what to do":            {report.Announcement(bad), "The work is in the workspace. Fix what made the SCM task fail, then do the rest by hand or run it again."},
 		"page of a failure":     {page(bad), "<summary>Iteration 2: <code>git commit -am Repair the sum</code> exit code 1</summary><pre>lint: calc.go:3: unused variable</pre>"},
 		"the row of the table":  {report.Summary(bad), "| 2 | ❌\u00a0SCM\u00a0tasks\u00a0failed: git commit: exit code 1: lint: calc.go:3: unused variable<br>"},
 		"requests of the turns": {report.Summary(good), "| 17s | 5 |"},

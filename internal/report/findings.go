@@ -71,7 +71,7 @@ func kinds() []kindWords {
 			"Remove it from the work, and revoke it if it is real: the agent has seen it. Allow a false positive with secret-scan-allow; a secret of this run cannot be allowed."},
 		{ralph.FindingProtected, "Protected paths", "{n} protected path{s} changed", "",
 			"Only people change these. Make the change by hand if it is right, or allow it with protected-paths."},
-		{ralph.FindingLink, "Links and nested repositories", "{n} link{s} or nested repositories that lead out of it", "",
+		{ralph.FindingLink, "Links and nested repositories", "{n} links or nested repositories lead out of the repository", "a link or nested repository leads out of the repository",
 			"Replace it by a file, or by a link that stays in the repository."},
 		{ralph.FindingSize, "Size", "the change is too large", "", "Make the task smaller, keep built files out of git, or raise the limit."},
 		{ralph.FindingTests, "Tests", blocks, "", ""},

@@ -222,7 +222,9 @@ func Advice(r ralph.Report) string {
 		text = failureAdvice(last)
 	case ralph.GitFailed:
 		if undelivered(r) {
-			text = "The work is in the workspace. Fix what made the SCM task fail, then commit by hand or run it again."
+			text = "The work is in the workspace. Fix what made the SCM task fail, then do the rest by hand or run it again."
+		} else if r.RunURL == "" && !r.Publication.Pushed {
+			text = "See what failed above; the work is in the workspace."
 		}
 	case ralph.Invalid:
 		switch {
@@ -315,7 +317,7 @@ func leftOutAdvice(r ralph.Report) doc.Text {
 		return nil
 	}
 	t := doc.Line("Look at the changes that were left out")
-	if r.Publication.Patch != "" {
+	if r.Publication.Patch != "" && r.RunURL != "" { // else they are in the workspace
 		t = doc.Line(t, ", which are in ", doc.Foreign(r.Publication.Patch, 500), " (git apply)")
 	}
 	t = doc.Line(t, ", and make them by hand if they are right.")

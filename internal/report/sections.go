@@ -389,8 +389,11 @@ func (m record) remaining() []doc.Text {
 			lines = append(lines, doc.Line("…and more guardrails."))
 			break
 		}
-		words, reason := words.Failed(v)
-		t := doc.Line("Guardrail ", doc.Mono(v.Command, m.line), " "+words)
+		how, reason := words.Failed(v)
+		t := doc.Line("Guardrail ", doc.Mono(v.Command, m.line), " "+how)
+		if v.Own {
+			t = doc.Line("The work cannot be published as it is")
+		}
 		if in != it.Number {
 			t = doc.Line(t, " when it last ran")
 		}
@@ -416,7 +419,8 @@ func (m record) remaining() []doc.Text {
 // rejected says why the last iteration did not complete the run; empty when other
 // lines do.
 func (m record) rejected(it ralph.Iteration) doc.Text {
-	t := doc.Line(words.Rejections()[it.Rejection].Left)
+	why, _ := words.Why(it)
+	t := doc.Line(why.Left)
 	switch e := it.Delivery.Error; {
 	case it.Rejection == ralph.RejectedSCM && e != "" && !strings.Contains(m.Reason, e):
 		return doc.Line(t, ": ", doc.Foreign(e, m.line))

@@ -35,7 +35,11 @@ func (w *work) keepUnpublished(ctx context.Context, state publish.State) {
 	if !blocked && len(masked) <= maxShown && clean {
 		p.PatchText = string(masked)
 	}
-	w.rec.note("The unpublished work is in " + strconv.Quote(w.files.Path(unpublished)) + ", as a patch with secrets masked (binary files are only named), and unchanged in the workspace. Upload it as an artifact to keep it.")
+	note := "The unpublished work is in " + strconv.Quote(w.files.Path(unpublished)) + ", as a patch with secrets masked (binary files are only named), and unchanged in the workspace."
+	if w.rec.report.RunURL != "" {
+		note += " Upload it as an artifact to keep it."
+	}
+	w.rec.note(note)
 }
 
 const (

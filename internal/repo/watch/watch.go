@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
@@ -57,12 +56,8 @@ func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
 // Checkpoint, or the start; an unfinished merge is no error.
 func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	now, err := w.look(ctx)
-	if err != nil && ctx.Err() == nil {
-		// Nothing was to be committed: whatever the agent did to it, it is a change.
-		return ralph.Change{SinceStart: true, Notes: []string{"the repository can no longer be read: " + printable.Line(err.Error(), 300)}}, nil
-	}
 	if err != nil {
-		return ralph.Change{}, err
+		return ralph.Change{}, fmt.Errorf("the repository can no longer be read: %w", err)
 	}
 	now.Before, now.After, w.last = cmp.Or(w.base, w.start.Tree), now.Tree, now.Tree
 	work, err := w.work(ctx, now.Tree)

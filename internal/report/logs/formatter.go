@@ -356,7 +356,7 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	if it.Change.Files > 0 {
 		facts = append(facts, words.Plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
 	}
-	if n := len(it.Verdicts); n > 0 {
+	if n := len(words.OfSettings(it.Verdicts)); n > 0 {
 		facts = append(facts, fmt.Sprintf("guardrails %d/%d", n-len(r.Failing), n))
 	}
 	return []string{f.paint(doc.Bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(doc.End), it.Number, strings.Join(facts, ", ")))}

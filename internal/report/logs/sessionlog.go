@@ -139,7 +139,8 @@ func sessionStatus(it ralph.Iteration) string {
 		}
 		return "failed (" + text + ")"
 	}
-	status := words.Told(words.Rejections()[it.Rejection].Status, it, "")
+	why, _ := words.Why(it)
+	status := words.Told(why.Status, it, "")
 	if why := doc.OneLine(it.Delivery.Error, 300); it.Rejection == ralph.RejectedSCM && why != "" {
 		status += ": " + why
 	}

@@ -158,7 +158,7 @@ func (v Verbose) completion(it ralph.Iteration) string {
 	if it.Rejection == ralph.NotRejected {
 		return "Completion detected: " + v.marker()
 	}
-	why, found := words.Rejections()[it.Rejection]
+	why, found := words.Why(it)
 	if !found {
 		return "No completion: " + doc.OneLine(string(it.Rejection), 100)
 	}

@@ -128,6 +128,7 @@ func Lines(came, went int) string { return fmt.Sprintf("+%d −%d", came, went) 
 
 // guardrails counts the verdicts and names those that failed.
 func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
+	verdicts = OfSettings(verdicts)
 	if len(verdicts) == 0 {
 		return doc.Nothing, nil
 	}
@@ -141,6 +142,11 @@ func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
 		mark = "❌"
 	}
 	return fmt.Sprintf("%s %d/%d", mark, len(verdicts)-len(failing), len(verdicts)), failing
+}
+
+// OfSettings are the verdicts of the guardrails of the settings.
+func OfSettings(verdicts []ralph.Verdict) []ralph.Verdict {
+	return slices.DeleteFunc(slices.Clone(verdicts), func(v ralph.Verdict) bool { return v.Own })
 }
 
 // Failed says how a guardrail failed: "failed with exit code 1" or
@@ -307,13 +313,24 @@ func Rejections() map[ralph.Rejection]Rejection {
 	}
 }
 
+// Why words why an iteration did not complete the run; found is false if it did.
+func Why(it ralph.Iteration) (why Rejection, found bool) {
+	if _, failing := guardrails(it.Verdicts); it.Rejection == ralph.RejectedGuardrails && len(failing) == 0 {
+		const held = "the work cannot be published as it is"
+		return Rejection{"❌", "not publishable", held, held, ""}, true
+	}
+	why, found = Rejections()[it.Rejection]
+	return why, found
+}
+
 // Told puts the facts of an iteration into the words of its rejection.
 func Told(words string, it ralph.Iteration, marker string) string {
 	_, failing := guardrails(it.Verdicts)
+	all := len(OfSettings(it.Verdicts))
 	return strings.NewReplacer(
 		"{left}", Stories(it.Settled.Left), "{marker}", marker,
-		"{failing}", fmt.Sprintf("%d of %d", len(failing), len(it.Verdicts)),
-		"{failing guardrails}", fmt.Sprintf("%d of %s", len(failing), Plural(len(it.Verdicts), "guardrail")),
+		"{failing}", fmt.Sprintf("%d of %d", len(failing), all),
+		"{failing guardrails}", fmt.Sprintf("%d of %s", len(failing), Plural(all, "guardrail")),
 	).Replace(words)
 }
 
@@ -325,7 +342,7 @@ func Result(it ralph.Iteration) (icon, text, detail string) {
 	if it.Rejection == ralph.NotRejected && (it.Marker || it.Settled.Done) {
 		return "✅", "done", ""
 	}
-	why, found := Rejections()[it.Rejection]
+	why, found := Why(it)
 	switch {
 	case !found:
 		return "▫️", "went on", ""
