@@ -24,8 +24,8 @@ func (cancelCmd) Help() string {
 	return `Example:
   ralph cancel
 
-The next stop of an agent session whose loop was cancelled is let through. A run that
-works in the project is asked to end, and what it has done stays.`
+The loop of an agent's session ends: the agent may stop the next time it wants to. A
+run in this project is asked to end; what it has done stays.`
 }
 
 // Run ends them.

@@ -200,7 +200,7 @@ func TestHookStopUncommitted(t *testing.T) {
 	again := strings.Replace(stopInput("s", "", ""), `"stop_hook_active":false`, `"stop_hook_active":true`, 1)
 	short := strings.NewReplacer("There are uncommitted", "There are still uncommitted", want[strings.Index(want, "Before you stop"):],
 		"Commit ALL changes including progress.txt and tasks.json updates: git add -A && git commit.\n"+
-			"What does not belong into the repository, such as caches and build results: delete it, or name it in .gitignore and commit that.\nThen stop again.").Replace(want)
+			"What does not belong in the repository, such as caches and build results: delete it, or name it in .gitignore and commit that.\nThen stop again.").Replace(want)
 	if got := p.hook(again, "stop"); got.Decision != "block" || got.Reason != short {
 		t.Errorf("stop = %q, want %q", got.Reason, short)
 	}

@@ -14,7 +14,7 @@ func (runCmd) Help() string {
   ralph run --prompt "Fix the failing tests. Print <response>DONE</response> when they pass." \
     --guardrails "make test" --max-iterations 5
 
-Every flag is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
+Every flag but --config and --verbose is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
 'ralph init' writes. The agent or the SCM tasks commit; with --commit each-iteration ralph does, on a
 branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`
 }

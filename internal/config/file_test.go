@@ -27,7 +27,7 @@ func TestBadFile(t *testing.T) {
 		{"zzzzzz: x\n", `.github/ralph.yml:1: unknown key "zzzzzz"`},
 		{"? [a]\n: b\n", ".github/ralph.yml:1: a setting's name is expected"},
 		{"<<: {model: a}\n", `.github/ralph.yml:1: unknown key "<<"`},
-		{"github-token: abcdef\n", ".github/ralph.yml:1: github-token: a token does not belong into a file"},
+		{"github-token: abcdef\n", ".github/ralph.yml:1: github-token: a token does not belong in a file"},
 		{"config: x\n", ".github/ralph.yml:1: config: it cannot be set in the file"},
 		{"model: [a]\n", ".github/ralph.yml:1: model: a list is not allowed: give one value"},
 		{"model: {a: b}\n", ".github/ralph.yml:1: model: a mapping is not allowed: give a value"},

@@ -89,7 +89,7 @@ func (in *integrating) run(ctx context.Context, baseline []ralph.Verdict) {
 	for _, v := range baseline {
 		in.baseline[v.Command] = v.Passed
 		if !v.Passed {
-			w.rec.tell(fmt.Sprintf("%s fails before the first story: it judges none of them.", v.Command))
+			w.rec.tell(fmt.Sprintf("%s fails before the first story, so no story is judged by it.", v.Command))
 		}
 	}
 	bounded, cancel := ctx, context.CancelFunc(func() {})

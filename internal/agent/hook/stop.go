@@ -100,7 +100,7 @@ func uncommitted(paths []string, again bool) string {
 	}
 	if again {
 		b.WriteString("Commit ALL changes including progress.txt and tasks.json updates: git add -A && git commit.\n" +
-			"What does not belong into the repository, such as caches and build results: delete it, or name it in .gitignore and commit that.\n" +
+			"What does not belong in the repository, such as caches and build results: delete it, or name it in .gitignore and commit that.\n" +
 			"Then stop again.")
 		return b.String()
 	}

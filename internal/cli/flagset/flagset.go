@@ -227,10 +227,20 @@ func flagHelp(in input.Input) string {
 
 // briefHelp is the first clause of the help, with the values of a choice.
 func briefHelp(in input.Input) string {
-	help := strings.TrimPrefix(strings.ReplaceAll(in.Help, "`", ""), "Mode tasks: ")
+	code := false
+	help := strings.Map(func(r rune) rune { // a setting with its value is one word
+		if r == '`' {
+			code = !code
+			return -1
+		} else if code && r == ' ' {
+			return '\u00a0'
+		}
+		return r
+	}, strings.TrimPrefix(in.Help, "Mode tasks: "))
 	for _, end := range []string{". ", ": ", "; "} {
 		help, _, _ = strings.Cut(help, end)
 	}
+	help = strings.ReplaceAll(help, "\u00a0", " ")
 	help = strings.TrimSuffix(help, ".")
 	help, _, _ = strings.Cut(help, ", such as")
 	if len(in.Enum) > 0 {

@@ -46,7 +46,7 @@ func Guardrails(out io.Writer, last lastrun.Run, iteration int) error {
 		printed = true
 	}
 	if !printed {
-		return errors.New("the last run has no such log of a guardrail")
+		return errors.New("the last run has no such guardrail log")
 	}
 	return nil
 }

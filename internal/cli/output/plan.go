@@ -8,6 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/fanout"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // Plan is a plan for people: a line for each lane, and for the first stories that wait.
@@ -21,7 +22,7 @@ func Plan(p *fanout.Plan) string {
 			stories += len(l.Stories)
 		}
 	}
-	fmt.Fprintf(&b, "wave %d: stories in lanes: %d in %d; waiting: %d\n", p.Wave, stories, lanes, len(p.Later))
+	fmt.Fprintf(&b, "wave %d: %s in %s, %d waiting\n", p.Wave, words.Stories(stories), words.Plural(lanes, "lane"), len(p.Later))
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, part := range p.Parts {
 		for _, l := range part.Lanes {

@@ -199,7 +199,7 @@ func (r *waves) integrate(ctx context.Context, w *wave) (*ralph.Report, error) {
 	for _, l := range w.lanes {
 		finished, all = finished+len(l.Stories)-len(l.left()), all+len(l.Stories)
 	}
-	r.Print.Say(fmt.Sprintf("Wave %d: the lanes have finished %d of %s, which are put onto %s now", w.plan.Wave, finished, words.Stories(all), printable.Clean(w.part().Branch, 200)))
+	r.Print.Say(fmt.Sprintf("Wave %d: the lanes have finished %d of %s. Putting them onto %s", w.plan.Wave, finished, words.Stories(all), printable.Clean(w.part().Branch, 200)))
 	r.git.Close() // the integration ends all processes that are not its own
 	report, err := r.Integrate(ctx, w.dir)
 	r.reported = true

@@ -81,7 +81,7 @@ func (r *reader) at(line int) string { return fmt.Sprintf("%s:%d", r.name, max(l
 func (r *reader) allowed(in input.Input, where string) bool {
 	switch {
 	case in.Kind == input.Secret:
-		r.Report(where, "a token does not belong into a file: give it as an input, from a secret")
+		r.Report(where, "a token does not belong in a file: give it as an input, from a secret")
 	case in.NoFile:
 		r.Report(where, "it cannot be set in the file: give it as an input or a flag")
 	default:

@@ -65,7 +65,7 @@ func TestSettingsProblems(t *testing.T) {
 		{`{"agent": {"comand": "a"}}`, `s.json:1: unknown key "agent.comand"; did you mean agent.command?`},
 		{`{"agent": {"$schema": "a"}}`, `s.json:1: unknown key "agent.$schema"; give agent.type, agent.command or agent.flags`},
 		{"{\"delay\": \"1s\",\n\"restartDelay\": \"2s\"}", "s.json:2: restartDelay: it means the same as delay, which is given, too: give only one of them"},
-		{`{"githubToken": "abc"}`, `s.json:1: githubToken: a token does not belong into a file: give it as an input, from a secret`},
+		{`{"githubToken": "abc"}`, `s.json:1: githubToken: a token does not belong in a file: give it as an input, from a secret`},
 		{`{"config": "abc"}`, `s.json:1: config: it cannot be set in the file: give it as an input or a flag`},
 	} {
 		_, err := settings(tt.file)

@@ -191,7 +191,7 @@ func TestShellFileProblems(t *testing.T) {
 		{"RALPH_MAXIMUM_ITERATIONS=5", "config:1: RALPH_MAXIMUM_ITERATIONS: it is called MAX_ITERATIONS here"},
 		{"RALPH_DELAY=1s\nRALPH_RESTART_DELAY=2s", "config:2: RALPH_RESTART_DELAY: it means the same as RALPH_DELAY, which is given, too: give only one of them"},
 		{"RALPH_AGENT=claude", "config:1: RALPH_AGENT: it is called AGENT_TYPE here"},
-		{"RALPH_GITHUB_TOKEN=x", "config:1: RALPH_GITHUB_TOKEN: a token does not belong into a file: give it as an input, from a secret"},
+		{"RALPH_GITHUB_TOKEN=x", "config:1: RALPH_GITHUB_TOKEN: a token does not belong in a file: give it as an input, from a secret"},
 		{"RALPH_CONFIG=x", "config:1: RALPH_CONFIG: it cannot be set in the file: give it as an input or a flag"},
 	} {
 		_, _, err := shell(tt.file)

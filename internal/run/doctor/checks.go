@@ -33,7 +33,7 @@ func (d *doctor) checkConfig() {
 		wrong = append(wrong, problem.Lines(err)...)
 	}
 	for _, one := range wrong {
-		d.add("configuration", StatusFail, one, "fix the value named here")
+		d.add("configuration", StatusFail, one, "")
 	}
 	for _, warning := range d.Config.Warnings {
 		if strings.HasPrefix(warning, "default of prompt:") {
@@ -225,7 +225,11 @@ func (d *doctor) checkToken(ctx context.Context) {
 		if !d.Config.PullRequest.Wanted {
 			s = StatusWarn
 		}
-		d.add("pull requests", s, err.Error(), "give the token pull-requests: write, or set pull-request: none")
+		advice := "give the token pull-requests: write, or set pull-request: none"
+		if refused := (*forge.PermissionError)(nil); !errors.As(err, &refused) {
+			advice = "" // nobody answered, say
+		}
+		d.add("pull requests", s, err.Error(), advice)
 		return
 	}
 	d.add("pull requests", StatusOK, "the token may open them, as far as the forge tells", "")
