@@ -20,10 +20,7 @@ func (r *run) describe(ctx context.Context, it *Iteration, end *ending) {
 		return
 	}
 	text, turn, err := r.ask(ctx, it.Number, commitMessage, r.Describe.Question)
-	if turn != nil {
-		it.Delivery.Turn = turn
-		r.usage = r.usage.Add(turn.Usage)
-	}
+	it.Delivery.Turn = turn
 	if err != nil {
 		r.emit(Event{Kind: EventNotice, Text: fmt.Sprintf("No commit message from the agent: %v. Ours stands instead.", err), Iteration: it.Number})
 		return

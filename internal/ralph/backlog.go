@@ -158,9 +158,7 @@ func (r *run) askUnsaid(ctx context.Context, it *Iteration) {
 	}
 	r.emit(Event{Kind: EventNotice, Text: "The reviewer gave no verdict; ralph asks once more.", Iteration: it.Number})
 	_, turn, err := r.ask(ctx, it.Number, "its verdict", question)
-	if it.Asked = turn; turn != nil {
-		r.usage = r.usage.Add(turn.Usage)
-	}
+	it.Asked = turn
 	if err != nil {
 		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
 	}

@@ -39,20 +39,15 @@ var ErrSpent = errors.New("the budget is spent, so the agent was not asked")
 // maxAnswer bounds what is kept of an answer, in bytes.
 const maxAnswer = 64 << 10
 
-// deliver runs the SCM tasks. It says whether the iteration's work is
-// delivered.
+// deliver runs the SCM tasks and reports whether the work is delivered.
 func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	if r.SCM == nil {
 		return true
 	}
 	var asked *Turn
-	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (string, error) {
+	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (text string, err error) {
 		before := r.snapshot(ctx, it)
-		text, turn, err := r.ask(ctx, it.Number, commitMessage, prompt)
-		if turn != nil {
-			asked = turn
-			r.usage = r.usage.Add(turn.Usage)
-		}
+		text, asked, err = r.ask(ctx, it.Number, commitMessage, prompt)
 		if err == nil {
 			err = r.unmeddled(ctx, it, before)
 		}
@@ -89,8 +84,7 @@ func (r *run) unmeddled(ctx context.Context, it *Iteration, before state) error 
 // commitMessage is what the agent is asked for.
 const commitMessage = "a commit message"
 
-// ask puts one question for something to the agent, in a new session, and collects
-// its words.
+// ask puts one question for something to the agent, in a new session.
 func (r *run) ask(ctx context.Context, n int, something, question string) (string, *Turn, error) {
 	if r.Budget.spent(r.usage) != "" {
 		return "", nil, ErrSpent
@@ -114,6 +108,7 @@ func (r *run) ask(ctx context.Context, n int, something, question string) (strin
 	if err != nil {
 		return "", nil, err
 	}
+	r.usage = r.usage.Add(turn.Usage)
 	if turn.Failure != nil {
 		return "", &turn, fmt.Errorf("the agent was asked for %s and failed: %s", something, failureText(turn.Failure))
 	}

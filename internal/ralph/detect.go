@@ -77,9 +77,8 @@ func (c Completion) Marker() string {
 // Found reports whether a marker that counts was seen.
 func (d *Detector) Found() bool { return d.found || d.other != nil && d.other.found }
 
-// Stray is the last tag of a marker's form that was seen and is none, such as
-// <promise>DONE</promise>, as the agent wrote it; empty when there was none. One that only
-// came too late, behind another response, is not to blame.
+// Stray is the last tag of a marker's form that is none, such as <promise>DONE</promise>, as
+// the agent wrote it; empty when there was none. A marker behind another response is not meant.
 func (d *Detector) Stray() string {
 	if d.Found() || d.completion.Kind != CompletionPromise && d.completion.Kind != CompletionResponse {
 		return ""
