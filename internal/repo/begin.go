@@ -253,6 +253,15 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
+	var staged map[string]string
+	if !r.clean {
+		if staged, err = r.tree.Staged(ctx, head); err != nil {
+			return err
+		}
+		for path := range r.own {
+			delete(staged, path)
+		}
+	}
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
@@ -265,6 +274,7 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	}
 	l := &r.state
 	r.branch.Start, r.branch.Tip, r.branch.TipTree = head, head, c.TreeHash
+	l.staged = staged
 	l.startTree, l.begun, l.headTree, l.seenTree = tree, tree, c.TreeHash, c.TreeHash
 	r.branch.Ours[head] = true
 	r.branch.Synced = head

@@ -62,6 +62,7 @@ type state struct {
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
 	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]store.Entry // dirty at the start and not to be published
+	staged    map[string]string      // in the index at the start and not committed: store.Entry.String by path
 	lastTree  plumbing.Hash          // of the last snapshot
 	missing   []inspection.LeftOut   // of the last snapshot
 	left      map[string]store.Entry // of the last snapshot, left out of public: as staged
