@@ -84,6 +84,8 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
+	origin := r.tree.Origin(checkedOut, r.base)
+	r.origin = &origin
 	r.learn(word)
 	if r.branch.Remote != nil {
 		if err := r.findPublished(ctx, adv); err != nil {
@@ -119,6 +121,14 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.keepRecord(false)
 	r.start.Notes = slices.Clone(r.branch.Notes)
 	return r.start, nil
+}
+
+// GoBack checks out what was checked out before Begin: the run ends before its loop.
+func (r *Repo) GoBack(ctx context.Context) error {
+	if r.origin == nil {
+		return nil
+	}
+	return r.tree.GoBack(ctx, *r.origin)
 }
 
 // startFrom finds the commit the work starts from, and brings the workspace to

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
-	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // found is a branch that exists already.
@@ -272,13 +269,5 @@ func (r *Repo) checkOut(ctx context.Context, tip plumbing.Hash) error {
 	if err := r.makeRoom(ctx, tip); err != nil {
 		return fmt.Errorf("make way for the branch %s: %w", r.opt.Branch, err)
 	}
-	err := r.tree.Git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
-	var g *worktree.GitError
-	if errors.As(err, &g) && strings.Contains(g.Stderr, "would be overwritten") {
-		return &OverwriteError{Branch: r.opt.Branch, Err: err}
-	}
-	if err != nil {
-		return fmt.Errorf("check out the branch %s: %w", r.opt.Branch, err)
-	}
-	return nil
+	return r.tree.CheckOut(ctx, tip)
 }

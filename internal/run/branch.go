@@ -416,6 +416,15 @@ func (b *branch) attachBranch(ctx context.Context) error {
 		b.attached.text, b.attached.err = b.cfg.Task(b.Workspace)
 		return nil
 	}
+	if b.Before.Left == nil {
+		b.undo.ifRefused(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
+			defer cancel()
+			if err := b.repo.GoBack(ctx); err != nil {
+				b.rec.warn("What was checked out before the run could not be checked out again: " + err.Error())
+			}
+		})
+	}
 	start, err := b.repo.Begin(ctx)
 	if err != nil {
 		return invalid(err)
