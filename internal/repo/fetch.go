@@ -49,7 +49,7 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 		r.branch.Remember(sp, b.tip, r.base)
 	}
 	r.branch.Published[b.tip] = r.branch.Published[b.tip] || r.store.Has(b.tip)
-	if b.in && r.opt.Continue && b.tip != r.base {
+	if b.in && (r.opt.Continue || r.opt.Apart) && b.tip != r.base {
 		b.in = false
 		if err := r.dig(ctx, adv, b.tip); err != nil {
 			return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
