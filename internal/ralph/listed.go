@@ -13,3 +13,11 @@ func Listed(names []string) string {
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
+
+// ListedFiles is Listed for files, with their number.
+func ListedFiles(names []string) string {
+	if len(names) == 1 {
+		return "1 file (" + names[0] + ")"
+	}
+	return fmt.Sprintf("%d files (%s)", len(names), Listed(names))
+}

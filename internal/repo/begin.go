@@ -84,6 +84,8 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
+	origin := r.tree.Origin(checkedOut, r.base)
+	r.origin = &origin
 	r.learn(word)
 	if r.branch.Remote != nil {
 		if err := r.findPublished(ctx, adv); err != nil {
@@ -119,6 +121,14 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.keepRecord(false)
 	r.start.Notes = slices.Clone(r.branch.Notes)
 	return r.start, nil
+}
+
+// GoBack checks out what was checked out before Begin: the run ends before its loop.
+func (r *Repo) GoBack(ctx context.Context) error {
+	if r.origin == nil {
+		return nil
+	}
+	return r.tree.GoBack(ctx, *r.origin)
 }
 
 // startFrom finds the commit the work starts from, and brings the workspace to
@@ -253,6 +263,15 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
+	var staged map[string]string
+	if !r.clean {
+		if staged, err = r.tree.Staged(ctx, head); err != nil {
+			return err
+		}
+		for path := range r.own {
+			delete(staged, path)
+		}
+	}
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
@@ -265,6 +284,7 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	}
 	l := &r.state
 	r.branch.Start, r.branch.Tip, r.branch.TipTree = head, head, c.TreeHash
+	l.staged = staged
 	l.startTree, l.begun, l.headTree, l.seenTree = tree, tree, c.TreeHash, c.TreeHash
 	r.branch.Ours[head] = true
 	r.branch.Synced = head

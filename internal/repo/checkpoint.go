@@ -197,7 +197,11 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		}
 		r.branch.Remade = nil
 	}
-	if s.tree != s.public {
+	if len(r.state.staged) > 0 {
+		if err := r.restoreStaged(ctx); err != nil {
+			return err
+		}
+	} else if s.tree != s.public {
 		err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), nil, nil, "read-tree", "-m", s.public.String())
 		if _, refused := worktree.ExitCode(err); refused {
 			// The index has flags that keep git from looking (skip-worktree and the
@@ -208,8 +212,23 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 			return err
 		}
 	}
-	if err := r.tree.Attach(ctx, r.branch.Tip); err != nil {
+	// The index first: where the run is killed in between, what is staged and not committed
+	// is the run's own.
+	if err := r.tree.ReturnIndex(); err != nil {
 		return err
 	}
-	return r.tree.ReturnIndex()
+	return r.tree.Attach(ctx, r.branch.Tip)
+}
+
+// restoreStaged prepares the index as it was before the run, with what was committed since.
+func (r *Repo) restoreStaged(ctx context.Context) error {
+	start, err := r.store.Commit(r.branch.Start)
+	if err != nil {
+		return err
+	}
+	committed, err := r.store.Diff(start.TreeHash, r.branch.TipTree, nil)
+	if err != nil {
+		return err
+	}
+	return r.tree.RestoreStaged(ctx, committed)
 }

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
-	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // found is a branch that exists already.
@@ -52,7 +49,7 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 		r.branch.Remember(sp, b.tip, r.base)
 	}
 	r.branch.Published[b.tip] = r.branch.Published[b.tip] || r.store.Has(b.tip)
-	if b.in && r.opt.Continue && b.tip != r.base {
+	if b.in && (r.opt.Continue || r.opt.Apart) && b.tip != r.base {
 		b.in = false
 		if err := r.dig(ctx, adv, b.tip); err != nil {
 			return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
@@ -272,13 +269,5 @@ func (r *Repo) checkOut(ctx context.Context, tip plumbing.Hash) error {
 	if err := r.makeRoom(ctx, tip); err != nil {
 		return fmt.Errorf("make way for the branch %s: %w", r.opt.Branch, err)
 	}
-	err := r.tree.Git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
-	var g *worktree.GitError
-	if errors.As(err, &g) && strings.Contains(g.Stderr, "would be overwritten") {
-		return &OverwriteError{Branch: r.opt.Branch, Err: err}
-	}
-	if err != nil {
-		return fmt.Errorf("check out the branch %s: %w", r.opt.Branch, err)
-	}
-	return nil
+	return r.tree.CheckOut(ctx, tip)
 }

@@ -189,7 +189,7 @@ func TestLocally(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = o.Begin(t.Context())
-	if _, ok := errors.AsType[*repo.OverwriteError](err); !ok {
+	if _, ok := errors.AsType[*worktree.OverwriteError](err); !ok {
 		t.Errorf("Begin() over dirt = %v, want *OverwriteError", err)
 	} else if strings.Contains(err.Error(), "hint") {
 		t.Errorf("Begin() over dirt = %v, want git's error without its hints, which are for people who type commands", err)

@@ -2,11 +2,14 @@ package repo
 
 import (
 	"context"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -45,7 +48,8 @@ func (r *Repo) takeOver(ctx context.Context, k *killed.Run) error {
 		}
 	}
 	if len(r.own) > 0 {
-		r.branch.Note("a run of this branch was killed: the %d file(s) it left uncommitted are its work, and are published with this run's", len(r.own))
+		done := map[bool]string{true: "published", false: "committed"}[r.opt.Push]
+		r.branch.Note("a run of this branch was killed: what it left uncommitted is its work, and is %s with this run's: %s", done, ralph.ListedFiles(slices.Sorted(maps.Keys(r.own))))
 	}
 	return nil
 }
@@ -114,6 +118,6 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 		return err
 	}
 	ref, err := r.tree.Keep(ctx, kept)
-	r.branch.Note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
+	r.branch.Note("a killed run left uncommitted what is different on the branch %s by now: the branch's version is taken, and the other one kept as %s: %s", r.opt.Branch, ref, ralph.ListedFiles(slices.Sorted(maps.Keys(files))))
 	return err
 }

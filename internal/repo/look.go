@@ -128,6 +128,16 @@ func (r *Repo) files(changes []store.Change, lines []objects.Lines) []ralph.File
 // LeftOut is what the last snapshot left out of the run's work.
 func (r *Repo) LeftOut() []inspection.LeftOut { return r.state.missing }
 
+// Lost is what others had changed before the run, and is no more by the last snapshot.
+func (r *Repo) Lost(ctx context.Context) (worktree.Loss, error) {
+	l := &r.state
+	if l.lastTree.IsZero() || len(r.start.Dirty) == 0 {
+		return worktree.Loss{}, nil
+	}
+	own := func(path string) bool { _, ours := r.own[path]; return ours }
+	return r.tree.Lost(ctx, r.branch.Start.String(), l.begun.String(), l.lastTree.String(), own)
+}
+
 // Unchanged reports whether branch and base both hold an object at a path; the empty
 // id means that they hold nothing there.
 func (r *Repo) Unchanged(ctx context.Context, path, id string) bool {

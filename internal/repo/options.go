@@ -49,6 +49,8 @@ type Options struct {
 	// somebody else's: when it is deleted meanwhile it is not made again, and the work
 	// goes to a branch of its own.
 	Continue bool
+	// Apart goes on from the branch itself, too: what is checked out is the work of another.
+	Apart bool
 	// Stay makes it an error when the work cannot be brought onto the branch, because
 	// somebody changed the same there; else it goes to a branch of its own.
 	Stay bool

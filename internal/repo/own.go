@@ -108,7 +108,9 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			return printable.Line(err.Error(), 200), nil
 		}
 		for _, ch := range changes {
-			if held, ok := r.state.held[ch.Path]; ok && held == ch.New && ch.New != ch.Old {
+			held, dirty := r.state.held[ch.Path]
+			staged := !r.opt.IncludeDirty && r.state.staged[ch.Path] == ch.New.String()
+			if (dirty && held == ch.New || staged) && ch.New != ch.Old {
 				return fmt.Sprintf("they hold %q, which was changed before the run", printable.Line(ch.Path, 200)), nil
 			}
 		}

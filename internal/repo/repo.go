@@ -43,6 +43,7 @@ type Repo struct {
 	at           plumbing.Hash // what the run has checked out, as far as is known
 	clean        bool          // nothing differed from base then
 	start        Start
+	origin       *worktree.Origin // nil: Begin was not called
 
 	askedAt plumbing.Hash // the tip of the base when the forge was asked
 
@@ -62,6 +63,7 @@ type state struct {
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
 	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]store.Entry // dirty at the start and not to be published
+	staged    map[string]string      // in the index at the start and not committed: store.Entry.String by path
 	lastTree  plumbing.Hash          // of the last snapshot
 	missing   []inspection.LeftOut   // of the last snapshot
 	left      map[string]store.Entry // of the last snapshot, left out of public: as staged
@@ -193,16 +195,3 @@ func (r *Repo) Push(ctx context.Context) error {
 func (r *Repo) CheckLFS(ctx context.Context) error {
 	return lfs.Check{Tree: r.tree, Server: r.branch.LFSServer()}.Run(ctx)
 }
-
-// OverwriteError means that continuing the existing branch would overwrite files
-// that were changed before the run.
-type OverwriteError struct {
-	Branch string
-	Err    error
-}
-
-func (e *OverwriteError) Error() string {
-	return fmt.Sprintf("the branch %s exists and cannot be checked out over the uncommitted changes here: commit or remove them first: %v", e.Branch, e.Err)
-}
-
-func (e *OverwriteError) Unwrap() error { return e.Err }

@@ -124,9 +124,10 @@ func (b *branch) openRepository(ctx context.Context) error {
 	}
 	author := b.author(committer)
 	b.inspect.Work(content.Run{People: []string{committer.String(), author.String(), b.cfg.Git.Committer.String()}, Started: b.rec.started()})
+	apart := b.unstacked()
 	o := repo.Options{
 		Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, Store: b.temp.store,
-		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: b.updateBase(),
+		Branch: b.branch(), BranchSuffix: b.suffix(), Base: cmp.Or(b.base(), apart), Apart: apart != "", DefaultBranch: b.remote.fallbackBase(), UpdateBase: b.updateBase(),
 		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash || b.cfg.Tasks.Lane.Bundle, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
 		Continue: b.onTheirs(), Stay: b.integrates(), Here: b.cfg.Tasks.Lane.Bundle,
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
@@ -230,6 +231,20 @@ func (p *plan) base() string {
 	}
 	return p.cfg.Git.Base
 }
+
+// unstacked is the base of a local run that opens a pull request and finds the branch of an
+// earlier run checked out, where that stayed: to propose to it, it has to be named.
+func (b *branch) unstacked() string {
+	here, base := gitdir.Branch(b.dir()), b.remote.defaultBranch
+	if !b.local() || b.base() != "" || base == "" || !isWorkBranch(here) || here == b.branch() || b.killed != nil && b.killed.Name == here {
+		return ""
+	}
+	b.rec.warn(fmt.Sprintf("The base is %s, and not the branch of an earlier run that is checked out. To propose to that: %s", base, ralph.Option(true, "base", here)))
+	return base
+}
+
+// isWorkBranch reports whether a branch is named as ralph names its own.
+func isWorkBranch(name string) bool { return strings.HasPrefix(name, "ralph/") }
 
 // watchRepository is openRepository for a run that publishes nothing: it looks
 // as far as a policy asks for it, or so that the report can say what changed. A
@@ -416,6 +431,15 @@ func (b *branch) attachBranch(ctx context.Context) error {
 		b.attached.text, b.attached.err = b.cfg.Task(b.Workspace)
 		return nil
 	}
+	if b.Before.Left == nil {
+		b.undo.ifRefused(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killGrace)
+			defer cancel()
+			if err := b.repo.GoBack(ctx); err != nil {
+				b.rec.warn("What was checked out before the run could not be checked out again: " + err.Error())
+			}
+		})
+	}
 	start, err := b.repo.Begin(ctx)
 	if err != nil {
 		return invalid(err)
@@ -437,8 +461,12 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	if start.Conflict != "" {
 		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it: commit what is not committed, then `git merge %s`.", start.Branch, start.Base, start.Conflict, start.Tip)
 	}
-	if b.cfg.Git.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
-		b.rec.warn(fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base))
+	if b.cfg.Git.Base == "" && isWorkBranch(start.Base) {
+		how := "Check out another branch, or name the base, to start from there."
+		if b.local() {
+			how = "That is its base. To start from another branch, check it out first: git switch main, for example."
+		}
+		b.rec.warn(fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. %s", start.Base, how))
 	}
 	b.rememberLeftOut(ctx)
 	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty && b.asks() {

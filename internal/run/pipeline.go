@@ -193,6 +193,7 @@ func (s *stages) refuse() ralph.Report {
 	case errors.As(s.err, &end):
 		r.Outcome = end.outcome
 	}
+	undo(&s.rec.undo.begun)
 	s.rec.ended()
 	s.rec.refused(s.run, s.err)
 	return s.rec.close()
@@ -219,10 +220,13 @@ var errHalted = errors.New("the run was asked to stop before the first iteration
 
 // cleanup is what has to be undone on every way out of a run, in reverse order.
 type cleanup struct {
+	begun  []func() // for a loop that does not come
 	before []func() // the record is written
 	after  []func()
 }
 
+// ifRefused adds what is undone only where the loop never starts.
+func (c *cleanup) ifRefused(f func())  { c.begun = append(c.begun, f) }
 func (c *cleanup) atEnd(f func())      { c.before = append(c.before, f) }
 func (c *cleanup) afterwards(f func()) { c.after = append(c.after, f) }
 

@@ -34,6 +34,7 @@ func (w *work) publish(run context.Context) {
 			}
 			w.rec.report.Publication.Files = files
 		}
+		w.nameLost(ctx)
 		if w.local() && w.cfg.Mode != config.ModeSupervise {
 			w.rec.note(w.leftHere())
 		}
@@ -67,6 +68,7 @@ func (w *work) publish(run context.Context) {
 	}
 	w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, w.inspect.LeftOut(state.LeftOut)...))
 	w.nothingLeft(state)
+	w.nameLost(ctx)
 	w.keepUnpublished(ctx, state)
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
 		w.lookAtTests(ctx)

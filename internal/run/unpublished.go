@@ -5,8 +5,10 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/publish"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // keepUnpublished writes down what may not be published, or could not be, with
@@ -40,6 +42,33 @@ func (w *work) keepUnpublished(ctx context.Context, state publish.State) {
 		note += " Upload it as an artifact to keep it."
 	}
 	w.rec.note(note)
+}
+
+// nameLost warns of uncommitted changes of the user's that are gone, as after a
+// `git reset --hard` of the agent's. In the action nobody works beside it.
+func (w *work) nameLost(ctx context.Context) {
+	look := func(context.Context) (worktree.Loss, error) { return worktree.Loss{}, nil }
+	switch {
+	case !w.local():
+	case w.repo != nil:
+		look = w.repo.Lost
+	case w.watcher != nil:
+		look = w.watcher.Lost
+	}
+	lost, err := look(ctx)
+	if len(lost.Paths) == 0 {
+		if err != nil {
+			w.rec.note("Whether uncommitted changes from before the run are still there could not be found out: " + w.rec.masked(err.Error()))
+		}
+		return
+	}
+	text := "Your uncommitted changes from before the run are gone: " + ralph.Listed(lost.Paths) + ". "
+	if err != nil {
+		text += "They could not be kept: " + err.Error()
+	} else {
+		text += "To bring them back: git restore --source=" + lost.Ref + " -- " + config.ShellWords(lost.Specs)
+	}
+	w.rec.warn(text)
 }
 
 const (

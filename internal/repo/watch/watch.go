@@ -52,6 +52,14 @@ func (w *Watcher) Start() string { return w.start.Head }
 // Seen returns the id of the tree of the last snapshot, or of the start.
 func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
 
+// Lost is what was changed and not committed at the start, and is no more by the last snapshot.
+func (w *Watcher) Lost(ctx context.Context) (worktree.Loss, error) {
+	if strings.Trim(w.start.Head, "0") == "" { // no commit yet
+		return worktree.Loss{}, nil
+	}
+	return w.tree.Lost(ctx, w.start.Head, w.start.Tree, w.Seen(), func(string) bool { return false })
+}
+
 // Snapshot describes the tree as it is now. Files are counted against the last
 // Checkpoint, or the start; an unfinished merge is no error.
 func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {

@@ -57,14 +57,7 @@ func (t *Tree) Index() ([]byte, error) { return files.Read(t.GitDir, indexName, 
 
 // ReturnIndex makes the copy the workspace's index.
 func (t *Tree) ReturnIndex() error {
-	f, info, err := files.Open(t.Temp, indexName)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	meta := files.KeptMeta(t.GitDir, indexName)
-	meta.MTime = info.ModTime()
-	return files.Replace(t.GitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
+	return copyIndex(t.Temp, indexName, t.GitDir, indexName, files.KeptMeta(t.GitDir, indexName))
 }
 
 // RemoveLocks removes the locks that git commands of others leave when they are killed. The

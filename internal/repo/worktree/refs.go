@@ -165,8 +165,12 @@ func (t *Tree) Attach(ctx context.Context, at plumbing.Hash) error {
 
 // Keep gives a commit a reference of ours, whose name it returns: it is not lost then.
 func (t *Tree) Keep(ctx context.Context, h plumbing.Hash) (ref string, err error) {
-	ref = "refs/ralph/kept/" + h.String()
-	return ref, t.Git(ctx, nil, nil, "update-ref", ref, h.String())
+	return t.keep(ctx, h.String())
+}
+
+func (t *Tree) keep(ctx context.Context, commit string) (ref string, err error) {
+	ref = "refs/ralph/kept/" + commit
+	return ref, t.Git(ctx, nil, nil, "update-ref", ref, commit)
 }
 
 // RebaseHead returns the commit that an unfinished rebase began with, or zero.
