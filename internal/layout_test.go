@@ -124,7 +124,7 @@ var packages = map[string]struct {
 	"testing/barerepo":    {[]string{"cli/demo/gitserver"}, "the repositories of the tests' GitHub, served and checked out with few processes; tests alone import it"},
 	"testing/fakegithub":  {[]string{"cli/demo/gitserver", "testing/barerepo", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 	"testing/fakeresults": {nil, "the runner's results service for tests; tests alone import it"},
-	"testing/actionrun":   {[]string{"cli/demo/gitserver", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
+	"testing/actionrun":   {[]string{"cli/demo/gitserver", "testing/barerepo", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
