@@ -3,7 +3,7 @@ package barerepo
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha1" //nolint:gosec // git's own checksum
+	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -195,8 +195,7 @@ func (c *clone) write() error {
 		return err
 	}
 	put := func(name, text string) error {
-		name = filepath.Join(git, filepath.FromSlash(name))
-		return errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666))
+		return writeBelow(filepath.Join(git, filepath.FromSlash(name)), []byte(text), 0o666)
 	}
 	for _, one := range empty {
 		path := filepath.Join(git, one.path)
@@ -215,7 +214,7 @@ func (c *clone) write() error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(os.MkdirAll(filepath.Join(git, "objects", id[:2]), 0o777), os.WriteFile(filepath.Join(git, name), data, 0o444)); err != nil {
+		if err := writeBelow(filepath.Join(git, name), data, 0o444); err != nil {
 			return err
 		}
 	}
@@ -238,6 +237,15 @@ func (c *clone) write() error {
 	)
 	if len(c.shallow) > 0 {
 		err = errors.Join(err, put("shallow", strings.Join(c.shallow, "\n")+"\n"))
+	}
+	return err
+}
+
+// writeBelow writes a file, and makes the folders above it.
+func writeBelow(name string, data []byte, mode fs.FileMode) error {
+	err := os.WriteFile(name, data, mode)
+	if errors.Is(err, os.ErrNotExist) {
+		err = errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, data, mode))
 	}
 	return err
 }
@@ -267,16 +275,13 @@ func (c *clone) checkOut() (string, error) {
 			return "", err
 		}
 		path := filepath.Join(c.Dir, filepath.FromSlash(one.path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return "", err
-		}
 		switch one.mode {
 		case "120000":
-			err = os.Symlink(string(data), path)
+			err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.Symlink(string(data), path))
 		case "100755":
-			err = os.WriteFile(path, data, 0o777)
+			err = writeBelow(path, data, 0o777)
 		default:
-			err = os.WriteFile(path, data, 0o666)
+			err = writeBelow(path, data, 0o666)
 		}
 		if err != nil {
 			return "", err
@@ -299,7 +304,7 @@ func (c *clone) checkOut() (string, error) {
 	index = append(index, "TREE"...)
 	index = binary.BigEndian.AppendUint32(index, uint32(c.trees.Len()))
 	index = append(index, c.trees.Bytes()...)
-	sum := sha1.Sum(index) //nolint:gosec // git's own checksum
+	sum := sha1.Sum(index) // git's own checksum
 	return string(index) + string(sum[:]), nil
 }
 
