@@ -49,7 +49,7 @@ func Serve(r gitserver.Repository, w http.ResponseWriter, req *http.Request, ask
 			_, _ = w.Write(list) // likewise
 			return
 		}
-		_ = run(r, req.Context(), env, nil, w, asked.Service, "--advertise-refs") // likewise
+		_ = run(req.Context(), r, env, nil, w, asked.Service, "--advertise-refs") // likewise
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-"+asked.Service+"-result")
@@ -75,11 +75,11 @@ func Serve(r gitserver.Repository, w http.ResponseWriter, req *http.Request, ask
 			body = bytes.NewReader(all)
 		}
 	}
-	_ = run(r, context.WithoutCancel(req.Context()), env, body, w, asked.Service) // git has said it to the client
+	_ = run(context.WithoutCancel(req.Context()), r, env, body, w, asked.Service) // git has said it to the client
 }
 
 // run runs a service of git.
-func run(r gitserver.Repository, ctx context.Context, env []string, in io.Reader, out io.Writer, service string, args ...string) error {
+func run(ctx context.Context, r gitserver.Repository, env []string, in io.Reader, out io.Writer, service string, args ...string) error {
 	args = append(append([]string{strings.TrimPrefix(service, "git-"), "--stateless-rpc"}, args...), r.Dir)
 	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // one of two services, in a directory of the server's own
 	cmd.Dir, cmd.Stdin, cmd.Stdout = r.Dir, in, out
@@ -114,7 +114,7 @@ var abilities = sync.OnceValues(func() (o offers, err error) {
 		protocol, service string
 	}{{&o.second, "version=2", "git-upload-pack"}, {&o.fetch, "", "git-upload-pack"}, {&o.push, "", "git-receive-pack"}} {
 		var out bytes.Buffer
-		if err := run(r, context.Background(), []string{"GIT_PROTOCOL=" + ask.protocol}, nil, &out, ask.service, "--advertise-refs"); err != nil {
+		if err := run(context.Background(), r, []string{"GIT_PROTOCOL=" + ask.protocol}, nil, &out, ask.service, "--advertise-refs"); err != nil {
 			return o, fmt.Errorf("%s: %w", ask.service, err)
 		}
 		if *ask.to = out.String(); ask.protocol == "" {

@@ -94,7 +94,7 @@ func TestRefsAreThoseOfGit(t *testing.T) {
 			tc.make(t, r)
 			asked := func(protocol, service, in string, args ...string) string {
 				var out bytes.Buffer
-				if err := run(r, t.Context(), []string{"GIT_PROTOCOL=" + protocol}, strings.NewReader(in), &out, service, args...); err != nil {
+				if err := run(t.Context(), r, []string{"GIT_PROTOCOL=" + protocol}, strings.NewReader(in), &out, service, args...); err != nil {
 					t.Fatal(err)
 				}
 				return out.String()
