@@ -121,9 +121,10 @@ var packages = map[string]struct {
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "sandbox/proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
-	"testing/fakegithub":  {[]string{"cli/demo/gitserver", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+	"testing/barerepo":    {[]string{"cli/demo/gitserver"}, "the repositories of the tests' GitHub, served and checked out with few processes; tests alone import it"},
+	"testing/fakegithub":  {[]string{"cli/demo/gitserver", "testing/barerepo", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 	"testing/fakeresults": {nil, "the runner's results service for tests; tests alone import it"},
-	"testing/actionrun":   {[]string{"cli/demo/gitserver", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
+	"testing/actionrun":   {[]string{"cli/demo/gitserver", "testing/barerepo", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
@@ -197,7 +198,7 @@ var owners = map[string]struct{ pkg, why string }{
 
 // testSupport lists the packages for tests: what is theirs alone is not in the
 // binary, and may start git as a test may.
-var testSupport = []string{"testing/fakegithub", "testing/fakeresults", "testing/actionrun", "testing/openapi", "agent/agenttest", "repo/repotest"}
+var testSupport = []string{"testing/barerepo", "testing/fakegithub", "testing/fakeresults", "testing/actionrun", "testing/openapi", "agent/agenttest", "repo/repotest"}
 
 // agents are the packages of CLIs, for which the table says "agent/*", unless it names one.
 func agents() []string {

@@ -12,13 +12,25 @@ import (
 
 // probe is an agent that looks at the two processes above it: the supervisor
 // that started it, and ralph, which started that one.
-const probe = `ralph=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/$PPID/status)
-memory() { sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/$1/status; }
-children() { cat /proc/$1/task/*/children | wc -w; }
+const probe = `field() { while read -r name value rest; do [ "$name" != "$2" ] || found=$value; done < "/proc/$1/status"; }
+children() {
+	found=0
+	for file in /proc/$1/task/*/children; do
+		read -r list < "$file"
+		for one in $list; do found=$((found + 1)); done
+	done
+}
+field $PPID PPid: && ralph=$found
 set -- /proc/$PPID/fd/*
 supervisor=$#
 set -- /proc/$ralph/fd/*
-echo "$ralph $# $(memory $ralph) $(children $ralph) $supervisor $(memory $PPID) $(children $PPID)" >> "$TASK_FOLDER/seen"
+line="$ralph $#"
+field $ralph VmRSS: && line="$line $found"
+children $ralph
+line="$line $found $supervisor"
+field $PPID VmRSS: && line="$line $found"
+children $PPID
+echo "$line $found" >> "$TASK_FOLDER/seen"
 sleep 0.2 > /dev/null 2>&1 &
 `
 

@@ -29,14 +29,14 @@ func TestKilledBesideATurn(t *testing.T) {
 func TestKilledAndRunAgainHere(t *testing.T) {
 	t.Parallel()
 	plain := actionrun.Scenarios(binary(t))[0]
-	for i, again := range actionrun.WaysOn() {
-		t.Run(again.Name, func(t *testing.T) {
-			t.Parallel()
-			actionrun.KillAndGoOn(t, plain, again, func(m actionrun.Moment) bool {
-				return m.Write == 1 || m.Write == 2 && m.After == (i%2 == 0)
-			})
-		})
-	}
+	// Each way with one moment, each moment with one way; all with all are in the long tests.
+	actionrun.KillAndGoOnEachWay(t, plain, func(way int, m actionrun.Moment) bool {
+		kind := 2 * (m.Write - 1) // of the first push and what follows it
+		if m.After {
+			kind++
+		}
+		return kind == way || long && kind >= 0 && kind < 4
+	})
 }
 
 // A whole run of one iteration costs at most ten calls of the API when nothing goes

@@ -23,6 +23,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/org/ralph-action/internal/cli/demo/gitserver"
+	"github.com/org/ralph-action/internal/testing/barerepo"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 	"github.com/org/ralph-action/internal/testing/fakeresults"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(syscall.SIGHUP) { // under nohup: what a test starts would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	testscript.Main(suite{m}, map[string]func(){"story": storyMain, "lanes": lanesMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
+	testscript.Main(suite{m}, map[string]func(){"lanes": lanesMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
 }
 
 // suite is all tests, with the directory of the binary on PATH.
@@ -46,15 +47,14 @@ func (s suite) Run() int {
 	defer os.RemoveAll(dir)
 	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	build = sync.OnceValues(func() (string, error) {
-		path := filepath.Join(dir, "ralph")
-		args := []string{"build", "-ldflags", "-s -w -X main.version=1.2.3", "-o", path}
+		args := []string{"build", "-ldflags", "-s -w -X main.version=1.2.3", "-o", dir + string(filepath.Separator)}
 		if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 			args = append(args, "-race")
 		}
-		if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", append(args, ".", "./testdata/story")...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
 		}
-		return path, nil
+		return filepath.Join(dir, "ralph"), nil
 	})
 	return s.M.Run()
 }
@@ -186,20 +186,14 @@ func checkoutCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 2 {
 		repository = args[2]
 	}
-	ts.Check(os.MkdirAll(dir, 0o755))
-	url := w.url + "/" + repository
-	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+w.token))
-	for _, a := range [][]string{
-		{"init", "-q", "-b", branch}, {"remote", "add", "origin", url}, {"config", "http." + w.url + "/.extraheader", header},
-		{"fetch", "-q", "--no-tags", "--depth=1", "origin", "+refs/heads/" + branch + ":refs/remotes/origin/" + branch},
-		{"checkout", "-q", "-B", branch, "refs/remotes/origin/" + branch},
-	} {
-		c := exec.Command("git", a...)
-		c.Dir = dir
-		if out, err := c.CombinedOutput(); err != nil {
-			ts.Fatalf("git %v: %v\n%s", a, err, out)
-		}
+	repo := w.forge.Repository(repository)
+	if repo == nil {
+		ts.Fatalf("no repository %s", repository)
 	}
+	ts.Check(barerepo.Checkout(repo.Repository, barerepo.Clone{
+		Dir: dir, Server: w.url, URL: w.url + "/" + repository, Branch: branch, Depth: 1,
+		Header: "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+w.token)),
+	}))
 }
 
 // actions DIR: the environment a runner gives to the action in workspace DIR.

@@ -44,6 +44,9 @@ func Lint(data []byte) []Problem {
 		names := slices.Sorted(maps.Keys(known.index))
 		for i := range n.Items {
 			it := &n.Items[i]
+			if _, ok := known.index[it.Key]; ok {
+				continue
+			}
 			if meant := nearest.Of(it.Key, names); meant != "" && meant != fieldID && n.Member(meant) == nil {
 				say(Unfinished, it.At, id, Quote(it.Key)+of+" is no field of ralph's: did you mean "+meant+"?")
 			}

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/org/ralph-action/internal/testing/barerepo"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -159,21 +160,11 @@ func (a Action) Checkout(dir string) error {
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(home, 0o755)); err != nil {
 		return err
 	}
-	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+a.Token))
-	for _, args := range [][]string{
-		{"init", "-q", "-b", ref}, {"config", "remote.origin.url", a.Repo.URL()}, {"config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"},
-		{"config", "http." + f.URL + "/.extraheader", header},
-		{"fetch", "-q", "--no-tags", fmt.Sprintf("--depth=%d", max(a.Depth, 1)), "origin", "+refs/heads/" + ref + ":refs/remotes/origin/" + ref},
-		{"checkout", "-q", "--force", "-B", ref, "refs/remotes/origin/" + ref},
-	} {
-		cmd := exec.Command("git", args...) //nolint:noctx // as long as the forge lives, which is the test
-		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1"} //nolint:forbidigo // tests only
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("git %v: %w\n%s", args, err, out)
-		}
-	}
-	return nil
+	return barerepo.Checkout(a.Repo.Repository, barerepo.Clone{
+		Dir: dir, Server: f.URL, URL: a.Repo.URL(), Branch: ref, Depth: max(a.Depth, 1),
+		Header: "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+a.Token)),
+		Env:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GIT_CONFIG_NOSYSTEM=1"}, //nolint:forbidigo // tests only
+	})
 }
 
 // Kill ends the run at once, as a machine that dies does, and returns when it is

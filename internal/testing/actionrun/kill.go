@@ -72,7 +72,25 @@ func WaysOn() []Again {
 // ones: what the killed run left uncommitted is in the first of the next.
 func KillAndGoOn(t *testing.T, s Scenario, again Again, pick func(Moment) bool) {
 	t.Helper()
-	s.killAll(t, StateOfFiles, pick, func(t *testing.T, a Action, at Moment) {
+	s.killAll(t, StateOfFiles, pick, s.goOn(again))
+}
+
+// KillAndGoOnEachWay is KillAndGoOn in all of WaysOn, with one undisturbed run to compare
+// with.
+func KillAndGoOnEachWay(t *testing.T, s Scenario, pick func(way int, m Moment) bool) {
+	t.Helper()
+	want, writes := s.undisturbed(t, StateOfFiles)
+	for i, again := range WaysOn() {
+		t.Run(again.Name, func(t *testing.T) {
+			t.Parallel()
+			s.killEach(t, StateOfFiles, want, writes, func(m Moment) bool { return pick(i, m) }, s.goOn(again))
+		})
+	}
+}
+
+// goOn kills a run and goes on in its workspace.
+func (s Scenario) goOn(again Again) func(*testing.T, Action, Moment) {
+	return func(t *testing.T, a Action, at Moment) {
 		dir := t.TempDir()
 		theirs := map[string]string{}
 		if again.Theirs {
@@ -106,7 +124,7 @@ func KillAndGoOn(t *testing.T, s Scenario, again Again, pick func(Moment) bool) 
 		if _, err := os.Lstat(filepath.Join(Workspace(dir), ".git", "ralph-run")); err == nil {
 			t.Errorf("the record of the run is left after its end")
 		}
-	})
+	}
 }
 
 // KillAndPost is KillAtEveryStep with the step after the killed one, as a runner starts it:
@@ -203,9 +221,16 @@ func put(t *testing.T, dir string, files map[string]string) {
 // disturbed does, and wants the same state in the end.
 func (s Scenario) killAll(t *testing.T, state func(*fakegithub.Repository) string, pick func(Moment) bool, disturbed func(*testing.T, Action, Moment)) {
 	t.Helper()
+	want, writes := s.undisturbed(t, state)
+	s.killEach(t, state, want, writes, pick, disturbed)
+}
+
+// undisturbed runs the scenario without a kill, and returns the state it leaves and what it
+// writes.
+func (s Scenario) undisturbed(t *testing.T, state func(*fakegithub.Repository) string) (want string, writes []string) {
+	t.Helper()
 	clean := s.Make(t)
 	clean.Repo.Forge().Reset()
-	var writes []string
 	var mu sync.Mutex
 	clean.Repo.Forge().Before(func(r *http.Request) {
 		if fakegithub.IsWrite(r) {
@@ -216,7 +241,7 @@ func (s Scenario) killAll(t *testing.T, state func(*fakegithub.Repository) strin
 	})
 	s.run(t, clean, t.TempDir())
 	clean.Repo.Forge().Before(nil)
-	want := state(clean.Repo)
+	want = state(clean.Repo)
 	if s.True != nil {
 		s.True(t, clean.Repo)
 	}
@@ -224,6 +249,13 @@ func (s Scenario) killAll(t *testing.T, state func(*fakegithub.Repository) strin
 		t.FailNow()
 	}
 	t.Logf("%d writes: %s", len(writes), strings.Join(writes, ", "))
+	return want, writes
+}
+
+// killEach does for each picked moment what disturbed does, and wants the same state in the
+// end.
+func (s Scenario) killEach(t *testing.T, state func(*fakegithub.Repository) string, want string, writes []string, pick func(Moment) bool, disturbed func(*testing.T, Action, Moment)) {
+	t.Helper()
 	for i, write := range writes {
 		for _, after := range []bool{false, true} {
 			moment := Moment{i, after}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/cli/demo/gitserver"
+	"github.com/org/ralph-action/internal/testing/barerepo"
 )
 
 // git runs git in the bare repository; it cuts the last line's end.
@@ -71,9 +72,9 @@ func (f *Forge) serveGit(w http.ResponseWriter, r *http.Request) {
 	case asked.Pushes() && !token.may("contents", "write"):
 		http.Error(w, fmt.Sprintf("Permission to %s.git denied to %s.", repo.FullName(), token.Login), http.StatusForbidden)
 	case asked.Asked == "git-receive-pack":
-		f.receive(w, r.Clone(r.Context()), asked, repo, token)
+		f.receive(w, r, asked, repo, token)
 	default:
-		repo.Serve(w, r, asked)
+		barerepo.Serve(repo.Repository, w, r, asked)
 	}
 }
 
@@ -81,7 +82,6 @@ func (f *Forge) serveGit(w http.ResponseWriter, r *http.Request) {
 // comes in the report of the push, not as a status.
 func (f *Forge) receive(w http.ResponseWriter, r *http.Request, asked gitserver.Request, repo *Repository, token *Token) {
 	commands := pushCommands(Body(r))
-	r.ContentLength = int64(len(Body(r)))
 	for _, one := range commands {
 		if branch, ok := strings.CutPrefix(one.ref, "refs/heads/"); ok && f.refuses(repo, branch) {
 			report(w, commands, "protected branch hook declined",
@@ -90,16 +90,15 @@ func (f *Forge) receive(w http.ResponseWriter, r *http.Request, asked gitserver.
 		}
 	}
 	if token.may("workflows", "write") {
-		repo.Serve(w, r, asked)
+		barerepo.Serve(repo.Repository, w, r, asked, "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+os.DevNull)
 		repo.settle()
 		return
 	}
 	// The hook looks at what arrived, and leaves the file's name here.
 	found := filepath.Join(repo.Dir, "refused-"+rand.Text())
 	defer os.Remove(found)
-	r.Header.Set("X-Fake-Refused", found)
 	answer := httptest.NewRecorder()
-	repo.Serve(answer, r, asked)
+	barerepo.Serve(repo.Repository, answer, r, asked, "FAKE_REFUSED="+found)
 	if name, err := os.ReadFile(found); err == nil && len(name) > 0 {
 		report(w, commands, workflowRefusal(token, strings.TrimSpace(string(name))), "")
 		return
@@ -119,12 +118,16 @@ func workflowRefusal(token *Token, path string) string {
 // hook names the first workflow that a push changes, compared with what the
 // branch, or the default branch, had.
 const hook = `#!/bin/sh
-[ -n "$HTTP_X_FAKE_REFUSED" ] || exit 0
 while read -r old new ref; do
 	case $new in *[!0]*) ;; *) continue ;; esac
-	case $old in *[!0]*) ;; *) old=$(git merge-base HEAD "$new" 2>/dev/null) || old=4b825dc642cb6eb9a060e54bf8d69288fbee4904 ;; esac
-	name=$(git diff --name-only "$old" "$new" -- .github/workflows | head -n 1)
-	[ -z "$name" ] || { printf '%s' "$name" >"$HTTP_X_FAKE_REFUSED"; exit 1; }
+	case $old in *[!0]*) ;; *) old=HEAD... ;; esac
+	case $old in
+	HEAD...) names=$(git diff --name-only "HEAD...$new" -- .github/workflows 2>/dev/null) ||
+		names=$(git diff --name-only 4b825dc642cb6eb9a060e54bf8d69288fbee4904 "$new" -- .github/workflows) ;;
+	*) names=$(git diff --name-only "$old" "$new" -- .github/workflows) ;;
+	esac
+	[ -z "$names" ] || { printf '%s' "${names%%
+*}" >"$FAKE_REFUSED"; exit 1; }
 done
 `
 

@@ -3,14 +3,12 @@ package fakegithub
 import (
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/testing/barerepo"
 )
 
 // Commit is one commit of a branch.
-type Commit struct {
-	SHA     string
-	Subject string
-	Author  string // "Name <mail>"
-}
+type Commit = barerepo.Commit
 
 // PullRequest is a copy of a pull request as the forge holds it.
 type PullRequest struct {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/org/ralph-action/internal/testing/barerepo"
 )
 
 func (c *call) getBranch() reply {
@@ -113,7 +115,7 @@ func (c *call) updateRef(in refChange) reply {
 	case c.repo.refuses(strings.TrimPrefix(name, "heads/")):
 		return unprocessable(byPullRequest)
 	}
-	if _, err := c.repo.git("merge-base", "--is-ancestor", old, in.SHA); err != nil && !in.Force {
+	if !in.Force && !barerepo.Reaches(c.repo.Repository, in.SHA, old) {
 		return unprocessable(notFastForward)
 	}
 	if _, err := c.repo.git("update-ref", "refs/"+name, in.SHA, old); err != nil {

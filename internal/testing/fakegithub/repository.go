@@ -158,6 +158,15 @@ func (r *Repository) AddTeam(slug string) {
 	r.locked(func() { r.teams = append(r.teams, slug) })
 }
 
+// Repository is the one of a name, owner/name, or of an old one; nil: there is none.
+func (f *Forge) Repository(fullName string) *Repository {
+	owner, name, _ := strings.Cut(fullName, "/")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	repo, _ := f.find(owner, name)
+	return repo
+}
+
 // find is called with f.mu held.
 func (f *Forge) find(owner, name string) (repo *Repository, moved bool) {
 	name = strings.TrimSuffix(name, ".git")

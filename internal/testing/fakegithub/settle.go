@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
+
+	"github.com/org/ralph-action/internal/testing/barerepo"
 )
 
 // settle brings the pull requests to what the branches are.
@@ -35,7 +36,7 @@ func (r *Repository) settleLocked() {
 				p.headSHA = heads[p.head]
 			}
 			if base == r && heads[p.base] != before[p.base] && before[p.base] != "" {
-				if _, err := r.git("merge-base", "--is-ancestor", p.headSHA, heads[p.base]); err == nil {
+				if barerepo.Reaches(r.Repository, heads[p.base], p.headSHA) {
 					one.state, p.merged = "closed", heads[p.base]
 				}
 			}
@@ -45,20 +46,7 @@ func (r *Repository) settleLocked() {
 
 // between lists what head has and base has not, newest first.
 func (r *Repository) between(base, head string) []Commit {
-	if base == "" || head == "" {
-		return nil
-	}
-	out, err := r.git("log", "--topo-order", "--max-count=1000", "--format=%H%x00%s%x00%an <%ae>", base+".."+head)
-	if err != nil {
-		return nil
-	}
-	var list []Commit
-	for line := range strings.Lines(out) {
-		if parts := strings.Split(strings.TrimSuffix(line, "\n"), "\x00"); len(parts) == 3 {
-			list = append(list, Commit{SHA: parts[0], Subject: parts[1], Author: parts[2]})
-		}
-	}
-	return list
+	return barerepo.Between(r.Repository, base, head)
 }
 
 // contains reports whether base has all of head, which may lie in a fork: then it is
@@ -69,8 +57,7 @@ func (r *Repository) contains(from *Repository, base, head string) bool {
 			return false
 		}
 	}
-	_, err := r.git("merge-base", "--is-ancestor", head, base)
-	return err == nil
+	return barerepo.Reaches(r.Repository, base, head)
 }
 
 // SquashMerge does what the button does: one commit on the base with the tree of

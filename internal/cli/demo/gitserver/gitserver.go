@@ -18,10 +18,10 @@ import (
 // Repository is a bare repository.
 type Repository struct{ Dir string }
 
-// config is the configuration of a repository. Small pushes are unpacked, so
+// Config is the configuration of a repository. Small pushes are unpacked, so
 // that commits can be read without a pack reader; fetching any commit by its id
 // and partial clones are allowed, as on GitHub.
-const config = `[core]
+const Config = `[core]
 	repositoryformatversion = 0
 	filemode = true
 	bare = true
@@ -47,7 +47,7 @@ func Init(dir, branch string) (Repository, error) {
 	}
 	return Repository{dir}, errors.Join(
 		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/"+branch+"\n"), 0o644),
-		os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o644),
+		os.WriteFile(filepath.Join(dir, "config"), []byte(Config), 0o644),
 	)
 }
 

@@ -1,3 +1,9 @@
+// Story is a command of the scripts: what an agent does to a task list. It is no command
+// of the test binary, which takes ten times as long to start.
+//
+// An agent that prints plain text says its verdict by it, too.
+//
+//	story FILE ID get FIELD | FILE ID delete | FILE add JSON | FILE ID FIELD JSON …
 package main
 
 import (
@@ -8,12 +14,7 @@ import (
 	"strings"
 )
 
-// storyMain is a command of the scripts: what an agent does to a task list.
-//
-// An agent that prints plain text says its verdict by it, too.
-//
-//	story FILE ID get FIELD | FILE ID delete | FILE add JSON | FILE ID FIELD JSON …
-func storyMain() {
+func main() {
 	if err := story(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "story:", err)
 		os.Exit(1)
