@@ -39,7 +39,7 @@ type Store struct {
 
 // Open opens the object store in a directory, and makes it where there is none.
 func Open(dir string) (*Store, error) {
-	fs := filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault(), filesystem.Options{
+	fs := filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRUDefault(), filesystem.Options{
 		KeepDescriptors:      true,
 		LargeObjectThreshold: 1 << 20, // larger objects are streamed, not held
 	})
