@@ -42,7 +42,7 @@ func (t *Tree) Loose(h plumbing.Hash, limit int64) (kind plumbing.ObjectType, co
 	content = b[min(len(b), len(head)+1):]
 	name, size, _ := bytes.Cut(head, []byte(" "))
 	kind, err = plumbing.ParseObjectType(string(name))
-	if err != nil || string(size) != strconv.Itoa(len(content)) || plumbing.ComputeHash(kind, content) != h {
+	if err != nil || int64(len(content)) > limit || string(size) != strconv.Itoa(len(content)) || plumbing.ComputeHash(kind, content) != h {
 		return plumbing.InvalidObject, nil, false
 	}
 	return kind, content, true
