@@ -96,7 +96,7 @@ func integrateWaves(args []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	w, err := lanes.New(filepath.Join(args[0], "world"))
+	w, err := lanes.New(filepath.Join(args[0], "world"), 1000)
 	if err != nil {
 		return err
 	}

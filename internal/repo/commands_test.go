@@ -16,18 +16,20 @@ func TestGitCommands(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
 	f.seed(t, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n"})
-	used := t.TempDir()
+	used, packed := t.TempDir(), f.checkout(t, false)
 	initWork(t, used, f.url)
 	f.fetchTip(t, used)
+	git(t, packed, "repack", "-q", "-a", "-d")
 	for _, tt := range []struct {
 		name, dir string
 		update    repo.Update
 		want      string
 	}{
-		{"created", used, repo.UpdateNone, "status pack-objects checkout status add write-tree pack-objects check-attr pack-objects unpack-objects update-ref"},
-		{"updated where the last run was", used, repo.UpdateNone, "status pack-objects pack-objects pack-objects checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
-		{"rebased where the last run was", used, repo.UpdateRebase, "status pack-objects pack-objects pack-objects checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
-		{"updated in a new checkout", f.checkout(t, false), repo.UpdateNone, "status pack-objects index-pack checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"created", used, repo.UpdateNone, "status checkout status add write-tree check-attr unpack-objects update-ref"},
+		{"updated where the last run was", used, repo.UpdateNone, "status pack-objects checkout status status add write-tree check-attr unpack-objects update-ref"},
+		{"rebased where the last run was", used, repo.UpdateRebase, "status pack-objects checkout status status add write-tree check-attr unpack-objects update-ref"},
+		{"updated in a new checkout", f.checkout(t, false), repo.UpdateNone, "status index-pack checkout status status add write-tree check-attr unpack-objects update-ref"},
+		{"updated in a checkout of one pack", packed, repo.UpdateNone, "status pack-objects index-pack checkout status status add write-tree check-attr unpack-objects update-ref"},
 	} {
 		git(t, tt.dir, "checkout", "-q", "-f", "-B", "main", "refs/remotes/origin/main")
 		r := begin(t, tt.dir, f.url, updates(tt.update))

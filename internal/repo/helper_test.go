@@ -19,8 +19,6 @@ const token = "ghs_0123456789abcdefTOKEN"
 
 var (
 	gitEnv = repotest.Env
-	git    = repotest.Git
-	tryGit = repotest.TryGit
 	write  = repotest.Write
 )
 

@@ -3,6 +3,7 @@ package repo_test
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"testing"
 )
@@ -10,6 +11,7 @@ import (
 // TestMain puts what the tests write into memory where there is room: most of
 // their time went into making small files.
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // there is little to keep, and much that is soon garbage
 	os.Exit(inMemory(m))
 }
 

@@ -59,6 +59,9 @@ func New(s *store.Store, tree *worktree.Tree, dir string, head plumbing.Hash) *O
 // ImportCommit imports a commit and its trees from the workspace, without its blobs and
 // its parents.
 func (o *Objects) ImportCommit(ctx context.Context, h plumbing.Hash) error {
+	if o.Store.ImportLooseTrees(o.Tree.Loose, h) {
+		return nil
+	}
 	filter := []string{"--revs", "--filter=blob:none"}
 	if !o.Store.Has(h) {
 		// A commit that is called shallow is packed without its parents.
@@ -76,6 +79,9 @@ func (o *Objects) ImportCommit(ctx context.Context, h plumbing.Hash) error {
 // ImportNew imports trees and commits, without what some others hold and without blobs
 // that are too large to be published.
 func (o *Objects) ImportNew(ctx context.Context, wanted []plumbing.Hash, known ...plumbing.Hash) error {
+	if o.Store.ImportLoose(o.Tree.LooseDeep, wanted, known...) {
+		return nil
+	}
 	var revs []string
 	for _, h := range wanted {
 		revs = append(revs, h.String())
@@ -115,8 +121,21 @@ func (o *Objects) ImportBlobs(ctx context.Context, limit int64, entries ...store
 			ids = append(ids, e.Hash.String())
 		}
 	}
-	if len(ids) > 0 {
-		_ = o.importLimited(ctx, limit, ids)
+	o.importBlobs(ctx, limit, ids)
+}
+
+// importBlobs imports blobs, of which those that lie in files of their own take no process.
+func (o *Objects) importBlobs(ctx context.Context, limit int64, ids []string) {
+	blobs := make([]plumbing.Hash, len(ids))
+	for i, id := range ids {
+		blobs[i] = plumbing.NewHash(id)
+	}
+	var left []string
+	for _, h := range o.Store.ImportLooseBlobs(o.Tree.Loose, blobs) {
+		left = append(left, h.String())
+	}
+	if len(left) > 0 {
+		_ = o.importLimited(ctx, limit, left)
 	}
 }
 
@@ -327,13 +346,13 @@ func (o *Objects) need(ctx context.Context, h plumbing.Hash) error {
 	one := []string{h.String()}
 	if all := o.lacking; slices.Contains(all, h.String()) {
 		o.lacking = nil // all at once, or each by itself
-		_ = o.importLimited(ctx, maxLackingBytes, all)
+		o.importBlobs(ctx, maxLackingBytes, all)
 		if !o.Store.Has(h) {
 			o.fetchBlobs(ctx, all)
 		}
 	}
 	if !o.Store.Has(h) {
-		_ = o.Import(ctx, one)
+		o.importBlobs(ctx, store.MaxPackBytes, one)
 	}
 	if !o.Store.Has(h) {
 		o.fetchBlobs(ctx, one)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -39,7 +38,7 @@ type Store struct {
 
 // Open opens the object store in a directory, and makes it where there is none.
 func Open(dir string) (*Store, error) {
-	fs := filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault(), filesystem.Options{
+	fs := filesystem.NewStorageWithOptions(newDir(dir), cache.NewObjectLRUDefault(), filesystem.Options{
 		KeepDescriptors:      true,
 		LargeObjectThreshold: 1 << 20, // larger objects are streamed, not held
 	})

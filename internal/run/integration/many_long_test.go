@@ -12,7 +12,7 @@ import (
 // and one lies.
 func TestTenThousandBundles(t *testing.T) {
 	t.Parallel()
-	w, err := lanes.New(t.TempDir())
+	w, err := lanes.New(t.TempDir(), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

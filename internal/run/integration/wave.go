@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -111,15 +112,7 @@ func readFile(root *os.Root, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data := make([]byte, fanout.MaxFileBytes+1)
-	n := 0
-	for n < len(data) {
-		m, err := f.Read(data[n:])
-		if n += m; err != nil {
-			break
-		}
-	}
-	return data[:n], nil
+	return io.ReadAll(io.LimitReader(f, fanout.MaxFileBytes+1))
 }
 
 // open opens a regular file, and waits for none that is not.

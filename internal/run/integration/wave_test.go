@@ -9,6 +9,9 @@ import (
 	"github.com/org/ralph-action/internal/testing/lanes"
 )
 
+// lines of each file: the stories of a wave change others of them.
+const lines = 100
+
 func never() error { return nil }
 
 // integrated puts a wave onto the tip, wants of it what it has to come to, and returns it.
@@ -36,7 +39,7 @@ func integrated(t *testing.T, w *lanes.World, shape lanes.Shape) (*lanes.Wave, l
 // all others do.
 func TestLies(t *testing.T) {
 	t.Parallel()
-	w, err := lanes.New(t.TempDir())
+	w, err := lanes.New(t.TempDir(), lines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,7 @@ func TestLies(t *testing.T) {
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	shape := lanes.Shape{Stories: 20, Lie: 9, Conflict: 6, Fail: 8}
-	first, err := lanes.New(t.TempDir())
+	first, err := lanes.New(t.TempDir(), lines)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,23 +22,21 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// Files and lines of the repository in which all waves work.
-const (
-	files = 40
-	lines = 1000
-)
+// files is how many files the repository has in which all waves work.
+const files = 40
 
 // Red is the folder in which a story puts a file that the checks do not like.
 const Red = "red"
 
 // World is a repository that waves are put onto, one after the other.
 type World struct {
-	dir  string
-	tip  plumbing.Hash
-	from plumbing.Hash // at which the wave began
-	base []byte        // a pack with all that the two hold
-	wave int
-	lies int // that were told
+	dir   string
+	lines int // of each file
+	tip   plumbing.Hash
+	from  plumbing.Hash // at which the wave began
+	base  []byte        // a pack with all that the two hold
+	wave  int
+	lies  int // that were told
 
 	messages []string // of the commits since the wave's base
 }
@@ -60,9 +58,9 @@ var (
 	at = time.Unix(1_760_000_000, 0).UTC()
 )
 
-// New makes the repository; dir is a folder of its own.
-func New(dir string) (*World, error) {
-	w := &World{dir: dir}
+// New makes the repository, with so many lines in each file; dir is a folder of its own.
+func New(dir string, lines int) (*World, error) {
+	w := &World{dir: dir, lines: lines}
 	s, err := store.Open(filepath.Join(dir, "first"))
 	if err != nil {
 		return nil, err
@@ -70,7 +68,7 @@ func New(dir string) (*World, error) {
 	defer s.Close()
 	set := map[string]store.Entry{}
 	for i := range files {
-		if err := put(s, set, shared(i), text(i)); err != nil {
+		if err := put(s, set, shared(i), text(i, lines)); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +87,7 @@ func New(dir string) (*World, error) {
 
 func shared(i int) string { return fmt.Sprintf("src/d%02d/f%02d.txt", i%7, i) }
 
-func text(i int) string {
+func text(i, lines int) string {
 	var b strings.Builder
 	for n := range lines {
 		fmt.Fprintf(&b, "file %d line %d\n", i, n)
@@ -230,7 +228,7 @@ func (w *World) Wave(shape Shape) (*Wave, error) {
 	}
 	all := liesOf()
 	for i := range shape.Stories {
-		l := &lane{s: s, plan: plan, wave: w.wave, i: i, id: id(w.wave, i), list: list, listDir: out.List, tree: tree, files: map[string]store.Entry{}}
+		l := &lane{s: s, plan: plan, wave: w.wave, i: i, lines: w.lines, id: id(w.wave, i), list: list, listDir: out.List, tree: tree, files: map[string]store.Entry{}}
 		every := func(n, from int) bool { return n > 0 && i%n == from%n }
 		fate := ralph.FateIn
 		var lie *lie
@@ -268,6 +266,7 @@ type lane struct {
 	s       *store.Store
 	plan    *fanout.Plan
 	wave, i int
+	lines   int // of each file
 	id      string
 	list    string
 	listDir string
@@ -356,7 +355,7 @@ func (l *lane) make(dir string, lie *lie) error {
 }
 
 // line is that of its file that a story changes: no other story of the wave one beside it.
-func (l *lane) line() int { return (l.wave*7 + l.i/files*5) % lines }
+func (l *lane) line() int { return (l.wave*7 + l.i/files*5) % l.lines }
 
 // edit replaces a line of a file as the base has it, which earlier waves have changed.
 func (l *lane) edit(path, old string) error {
