@@ -67,7 +67,7 @@ func (p Pattern) Overlaps(q Pattern) bool {
 			return either
 		}
 		a, b := p.parts[i], q.parts[j]
-		return when(a == b || !(fixed(a) && fixed(b)) && overlap(letters(a), letters(b)))
+		return when(a == b || (!fixed(a) || !fixed(b)) && overlap(letters(a), letters(b)))
 	})
 }
 
