@@ -45,8 +45,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// write goes down into objects by itself: encoding/json would look through the result of
-// every MarshalJSON once more, at each level.
+// write goes down by itself: encoding/json would read the text of every object once more.
 func (o object) write(b *bytes.Buffer) error {
 	for i, member := range o {
 		b.WriteByte("{,"[min(i, 1)])
