@@ -345,18 +345,24 @@ func (m *maker) schedule() []lane {
 			in[i] = n + 1
 		}
 	}
+	beside := make([]int, len(all)) // of a class: the first task that is in a lane, from 1
+	for n, t := range all {
+		if in[n] > 0 && beside[t.class] == 0 {
+			beside[t.class] = n + 1
+		}
+	}
 	for n, i := range m.tasks {
 		if in[n] == 0 {
-			m.stories[i].why = m.reason(g, n, in)
+			m.stories[i].why = m.reason(all[n], beside)
 		}
 	}
 	return lanes
 }
 
 // reason says why a task is in no lane.
-func (m *maker) reason(g *graph, n int, in []int) string {
+func (m *maker) reason(t task, beside []int) string {
 	var on []string
-	for _, d := range g.tasks[n].deps {
+	for _, d := range t.deps {
 		if id := m.stories[m.tasks[d]].id; len(on) < 5 && !slices.Contains(on, id) {
 			on = append(on, id)
 		}
@@ -364,10 +370,8 @@ func (m *maker) reason(g *graph, n int, in []int) string {
 	if len(on) > 0 {
 		return "it depends on " + ralph.Listed(on) + ": they have to be integrated first"
 	}
-	for other, t := range g.tasks {
-		if in[other] > 0 && t.class == g.tasks[n].class {
-			return "it touches what " + m.stories[m.tasks[other]].id + " does, whose lane is full"
-		}
+	if n := beside[t.class]; n > 0 {
+		return "it touches what " + m.stories[m.tasks[n-1]].id + " does, whose lane is full"
 	}
 	return "the lanes are full"
 }
@@ -420,6 +424,7 @@ func (m *maker) plan(lanes []lane) *Plan {
 	if m.Budget != nil {
 		p.Budget = *m.Budget
 	}
+	digests := map[*tasks.List]string{} // parts that begin at the base have the same list
 	for n := range m.parts {
 		one := Part{Branch: m.parts[n].Branch, Base: m.parts[n].Commit, Lanes: []Lane{}}
 		for i, l := range lanes {
@@ -433,8 +438,12 @@ func (m *maker) plan(lanes []lane) *Plan {
 			one.Lanes = append(one.Lanes, out)
 		}
 		if len(one.Lanes) > 0 || len(lanes) == 0 && n == 0 {
-			sum := sha256.Sum256(m.parts[n].List.Bytes())
-			one.Digest = hex.EncodeToString(sum[:])
+			list := m.parts[n].List
+			if digests[list] == "" {
+				sum := sha256.Sum256(list.Bytes())
+				digests[list] = hex.EncodeToString(sum[:])
+			}
+			one.Digest = digests[list]
 			p.Parts = append(p.Parts, one)
 		}
 	}

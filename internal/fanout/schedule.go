@@ -17,7 +17,7 @@ type task struct {
 	size  int     // iterations
 	rank  float64 // among equals the lowest comes first, then the lowest index
 	deps  []int   // have to be done before, or earlier in the same lane
-	class int     // tasks of one class are never beside each other
+	class int     // tasks of one class are never beside each other; a task's number
 	part  int
 }
 
@@ -26,6 +26,12 @@ type graph struct {
 	tasks []task
 	ahead []int // of a task: the longest way from its begin to where nothing depends on it
 	order []int // all tasks, none before what it depends on, the longest way first
+	parts int
+
+	// The room for planning a wave, which is done very often.
+	whole  sets
+	notes  []note
+	sorted []int64 // by their keys, the largest first, then as order has them
 }
 
 // lane is tasks in the order in which they are done.
@@ -35,7 +41,11 @@ type lane struct {
 }
 
 func newGraph(tasks []task) *graph {
-	g := &graph{tasks: tasks, ahead: make([]int, len(tasks)), order: make([]int, len(tasks))}
+	n := len(tasks)
+	g := &graph{
+		tasks: tasks, ahead: make([]int, n), order: make([]int, n),
+		whole: make(sets, n), notes: make([]note, n), sorted: make([]int64, 0, n),
+	}
 	open := make([]int, len(tasks)) // tasks that depend on it and were not visited
 	for _, t := range tasks {
 		for _, d := range t.deps {
@@ -63,6 +73,9 @@ func newGraph(tasks []task) *graph {
 	slices.SortFunc(g.order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(g.ahead[b], g.ahead[a]), cmp.Compare(tasks[a].rank, tasks[b].rank), cmp.Compare(a, b))
 	})
+	for i := range tasks {
+		g.parts = max(g.parts, tasks[i].part+1)
+	}
 	return g
 }
 
@@ -71,14 +84,10 @@ func newGraph(tasks []task) *graph {
 // shortest time, if there may be so many: 0 is any number. If that makes no difference,
 // they are not cut.
 func (g *graph) plan(lanes, waves int) []lane {
-	left := make([]bool, len(g.tasks))
-	for i := range left {
-		left[i] = true
-	}
 	var best []lane
 	shortest := 0
 	for _, fair := range []float64{0, 2, 1.5, 1.2, 1, 0.75, 0.5, 0.35, 0.25, 0.12, 0.06} {
-		first, count, time := g.waves(slices.Clone(left), lanes, fair, shortest)
+		first, count, time := g.waves(lanes, fair, shortest)
 		if best == nil || time < shortest && (waves == 0 || count <= waves) {
 			best, shortest = first, time
 		}
@@ -89,11 +98,15 @@ func (g *graph) plan(lanes, waves int) []lane {
 	return best
 }
 
-// waves is the first of the waves that do all that is left, and how long they take
-// together: not to the end if that is more than most, which is not 0.
-func (g *graph) waves(left []bool, lanes int, fair float64, most int) (first []lane, count, time int) {
+// waves is the first of the waves that do all tasks, and how long they take together: not
+// to the end if that is more than most, which is not 0.
+func (g *graph) waves(lanes int, fair float64, most int) (first []lane, count, time int) {
+	open := slices.Clone(g.order)
+	for _, i := range open {
+		g.notes[i].left = true
+	}
 	for ; ; count++ {
-		wave := g.wave(left, lanes, fair)
+		wave := g.wave(open, lanes, fair)
 		if len(wave) == 0 {
 			return first, count, time
 		}
@@ -104,72 +117,82 @@ func (g *graph) waves(left []bool, lanes int, fair float64, most int) (first []l
 		for _, l := range wave {
 			longest = max(longest, l.load)
 			for _, i := range l.tasks {
-				left[i] = false
+				g.notes[i].left = false
 			}
 		}
+		open = slices.DeleteFunc(open, func(i int) bool { return !g.notes[i].left })
 		if time += longest + waveCost; most > 0 && time >= most {
 			return first, count, time
 		}
 	}
 }
 
-// wave is lanes of what is left. A component that is larger than so many fair lanes is
-// cut: its tasks are spread, those that depend on what is in other lanes wait, and no
-// lane gets more of them than that. 0: no component is cut.
-func (g *graph) wave(left []bool, lanes int, fair float64) []lane {
-	parts := g.share(left, lanes)
-	whole := newSets(len(g.tasks))
-	classes := map[int]int{}
-	for i := range g.tasks {
-		if !left[i] {
-			continue
-		}
-		for _, d := range g.tasks[i].deps {
-			if left[d] {
+// note is what the planning of a wave remembers of a task.
+type note struct {
+	left bool
+	cut  bool // its component is
+	size int  // of its component, if it stands for that
+	of   int  // the lane that its component, if it stands for that, was placed in last, from 1; 0: none
+	key  int  // what it is sorted by
+	in   int  // its lane
+	// Of the class that has its number: the first task, from 1, and the lane.
+	first, class int
+}
+
+// wave is lanes of what is open, which is sorted as order is. A component that is larger
+// than so many fair lanes is cut: its tasks are spread, those that depend on what is in
+// other lanes wait, and no lane gets more of them than that. 0: no component is cut.
+func (g *graph) wave(open []int, lanes int, fair float64) []lane {
+	parts := g.share(open, lanes)
+	whole, notes := g.whole, g.notes
+	for _, i := range open {
+		whole[i] = i
+		notes[i] = note{left: true}
+		notes[g.tasks[i].class].first, notes[g.tasks[i].class].class = 0, 0
+	}
+	work := 0
+	for _, i := range open {
+		t := &g.tasks[i]
+		work += t.size
+		for _, d := range t.deps {
+			if notes[d].left {
 				whole.join(i, d)
 			}
 		}
-		if first, seen := classes[g.tasks[i].class]; seen {
-			whole.join(i, first)
+		if c := &notes[t.class]; c.first > 0 {
+			whole.join(i, c.first-1)
 		} else {
-			classes[g.tasks[i].class] = i
+			c.first = i + 1
 		}
 	}
-	size, key, work := make([]int, len(g.tasks)), make([]int, len(g.tasks)), 0
-	for i, t := range g.tasks {
-		if left[i] {
-			size[whole.find(i)] += t.size
-			work += t.size
-		}
+	for _, i := range open {
+		notes[whole.find(i)].size += g.tasks[i].size
 	}
 	limit := fair * float64(work) / float64(lanes)
 	// Components that stay whole are placed with their first task, in the order of their
 	// size; those that are cut in that of the ways ahead.
-	cut := make([]bool, len(g.tasks))
-	order := make([]int, 0, len(g.order))
-	for _, i := range g.order {
-		if left[i] {
-			key[i] = size[whole.find(i)]
-			if cut[i] = fair > 0 && float64(key[i]) > limit; cut[i] {
-				key[i] = g.ahead[i]
-			}
-			order = append(order, i)
+	sorted := g.sorted[:0]
+	for at, i := range open {
+		n := &notes[i]
+		n.key = notes[whole.find(i)].size
+		if n.cut = fair > 0 && float64(n.key) > limit; n.cut {
+			n.key = g.ahead[i]
 		}
+		sorted = append(sorted, -int64(n.key)<<32|int64(at))
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(key[b], key[a]) })
-	in := make([]int, len(g.tasks)) // the lane of a task, from 1
-	class, of := map[int]int{}, map[int]int{}
-	for _, i := range order {
-		t := &g.tasks[i]
-		p, root := &parts[t.part], whole.find(i)
-		at, fits := class[t.class], true
-		if !cut[i] {
-			at = of[root]
+	slices.Sort(sorted)
+	for _, s := range sorted {
+		i := open[uint32(s)]
+		t, n := &g.tasks[i], &notes[i]
+		p, root, class := &parts[t.part], &notes[whole.find(i)], &notes[t.class]
+		at, fits := class.class, true
+		if !n.cut {
+			at = root.of
 		}
 		for _, d := range t.deps {
-			if left[d] {
-				fits = fits && in[d] > 0 && (at == 0 || at == in[d])
-				at = in[d]
+			if before := &notes[d]; before.left {
+				fits = fits && before.in > 0 && (at == 0 || at == before.in)
+				at = before.in
 			}
 		}
 		if at == 0 && fits {
@@ -180,14 +203,14 @@ func (g *graph) wave(left []bool, lanes int, fair float64) []lane {
 		}
 		l := &p.lanes[at-1]
 		more := t.size
-		if !cut[i] {
-			more = key[i] // all of it, with its first task
+		if !n.cut {
+			more = n.key // all of it, with its first task
 		}
-		if len(l.tasks) == laneStories || fair > 0 && len(l.tasks) > 0 && (cut[i] || of[root] == 0) && float64(l.load+more) > limit {
+		if len(l.tasks) == laneStories || fair > 0 && len(l.tasks) > 0 && (n.cut || root.of == 0) && float64(l.load+more) > limit {
 			continue
 		}
 		l.tasks, l.load = append(l.tasks, i), l.load+t.size
-		in[i], class[t.class], of[root] = at, at, at
+		n.in, class.class, root.of = at, at, at
 	}
 	var all []lane
 	for _, p := range parts {
@@ -204,50 +227,78 @@ func (g *graph) wave(left []bool, lanes int, fair float64) []lane {
 type share struct {
 	work, ready int // iterations that are left; tasks that wait for nothing
 	lanes       []lane
+	queue       []queued // all lanes, as a heap: none stands before one with less to do
 }
 
-// shortest is the lane with the least to do, from 1; 0 if there is none.
+// queued is a lane, and the load that it had when it got its place. Loads only grow.
+type queued struct{ lane, load int }
+
+func (q queued) before(other queued) bool {
+	return q.load < other.load || q.load == other.load && q.lane < other.lane
+}
+
+// shortest is the lane with the least to do, from 1; 0 if there is none. Of equals it is
+// the first.
 func (s *share) shortest() int {
-	best := 0
-	for i := range s.lanes {
-		if best == 0 || s.lanes[i].load < s.lanes[best-1].load {
-			best = i + 1
-		}
+	if len(s.queue) == 0 {
+		return 0
 	}
-	return best
+	for {
+		first := queued{s.queue[0].lane, s.lanes[s.queue[0].lane].load}
+		if first == s.queue[0] {
+			return first.lane + 1
+		}
+		at := 0
+		for {
+			next := 2*at + 1
+			if next+1 < len(s.queue) && s.queue[next+1].before(s.queue[next]) {
+				next++
+			}
+			if next >= len(s.queue) || !s.queue[next].before(first) {
+				break
+			}
+			s.queue[at] = s.queue[next]
+			at = next
+		}
+		s.queue[at] = first
+	}
 }
 
 // share gives each part lanes: one each, in their order, then to the part whose lanes
 // have the most to do.
-func (g *graph) share(left []bool, lanes int) []share {
-	var parts []share
-	for i, t := range g.tasks {
-		for len(parts) <= t.part {
-			parts = append(parts, share{})
-		}
-		if left[i] {
-			p := &parts[t.part]
-			p.work += t.size
-			if !slices.ContainsFunc(t.deps, func(d int) bool { return left[d] }) {
-				p.ready++
-			}
+func (g *graph) share(open []int, lanes int) []share {
+	parts := make([]share, g.parts)
+	for _, i := range open {
+		t := &g.tasks[i]
+		p := &parts[t.part]
+		p.work += t.size
+		if !slices.ContainsFunc(t.deps, func(d int) bool { return g.notes[d].left }) {
+			p.ready++
 		}
 	}
+	count := make([]int, len(parts)) // of lanes
 	for range lanes {
 		best := -1
 		for i := range parts {
 			p := &parts[i]
-			if len(p.lanes) >= p.ready {
+			if count[i] >= p.ready {
 				continue
 			}
-			if best < 0 || len(parts[best].lanes) > 0 && (len(p.lanes) == 0 || p.work*len(parts[best].lanes) > parts[best].work*len(p.lanes)) {
+			if best < 0 || count[best] > 0 && (count[i] == 0 || p.work*count[best] > parts[best].work*count[i]) {
 				best = i
 			}
 		}
 		if best < 0 {
 			break
 		}
-		parts[best].lanes = append(parts[best].lanes, lane{part: best})
+		count[best]++
+	}
+	for i, n := range count {
+		p := &parts[i]
+		p.lanes, p.queue = make([]lane, n), make([]queued, n)
+		for l := range n {
+			p.lanes[l].part, p.queue[l].lane = i, l
+		}
 	}
 	return parts
 }

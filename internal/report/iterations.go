@@ -288,7 +288,10 @@ func (m record) scm() doc.Section {
 				part = doc.Line(part, " "+words.Exit(t.ExitCode))
 			}
 			parts = append(parts, part)
-			if output, _ := doc.Tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(output) != "" && len(folded) < m.failures {
+			if t.ExitCode == 0 || len(folded) >= m.failures {
+				continue
+			}
+			if output, _ := doc.Tail(t.Output, m.output); strings.TrimSpace(output) != "" {
 				folded = append(folded, doc.Fold(doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Mono(t.Command, m.command), " "+words.Exit(t.ExitCode)), doc.Pre(output)))
 			}
 		}

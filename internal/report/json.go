@@ -41,20 +41,46 @@ type object []struct {
 // MarshalJSON bounds texts and writes times, durations, costs and tokens as the schema has them.
 func (o object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
+	err := o.write(&b)
+	return b.Bytes(), err
+}
+
+// write goes down by itself: encoding/json would read the text of every object once more.
+func (o object) write(b *bytes.Buffer) error {
 	for i, member := range o {
 		b.WriteByte("{,"[min(i, 1)])
-		name, err := json.Marshal(member.name)
-		if err != nil {
-			return nil, err
+		if err := writeJSON(b, member.name); err != nil {
+			return err
 		}
-		value, err := json.Marshal(jsonValue(member.value))
-		if err != nil {
-			return nil, err
+		b.WriteByte(':')
+		if err := writeJSON(b, jsonValue(member.value)); err != nil {
+			return err
 		}
-		b.Write(append(append(name, ':'), value...))
 	}
 	b.WriteByte('}')
-	return b.Bytes(), nil
+	return nil
+}
+
+func writeJSON(b *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case object:
+		return v.write(b)
+	case []object:
+		b.WriteByte('[')
+		for i, one := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := one.write(b); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+		return nil
+	}
+	text, err := json.Marshal(v)
+	b.Write(text)
+	return err
 }
 
 func jsonValue(v any) any {

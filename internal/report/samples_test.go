@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -364,10 +365,11 @@ func huge() ralph.Report {
 	r.Task = strings.Repeat("Do @this and fix #1 <b> | ` ", 5<<20/28)
 	line := strings.Repeat("x`|<@a ", 150)
 	output := strings.Repeat(line+"\n", 1<<20/len(line))
+	one := r.Iterations[0]
 	r.Iterations = nil
 	for n := 1; n <= 1000; n++ {
-		it := maxIterations().Iterations[0]
-		it.Number = n
+		it := one
+		it.Number, it.Turns = n, slices.Clone(one.Turns)
 		it.Verdicts = []ralph.Verdict{{Command: fmt.Sprintf("check %d %s", n, line), ExitCode: 1, Output: output, Digest: fmt.Sprint(n)}}
 		it.Change.Notes = []string{line}
 		it.Delivery = ralph.Delivery{Message: output, Error: output}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/lib/glob"
@@ -69,22 +70,24 @@ func initial(field string) document.Node {
 	return document.Node{Kind: document.Text, Raw: `""`}
 }
 
-func listRules() rules {
+// listRules are the fields of a list.
+var listRules = sync.OnceValue(func() rules {
 	wantText := wantKind(document.Text, "give a string")
 	return newRules(
 		rule{"project", true, wantText}, rule{"branchName", true, wantText}, rule{"description", true, wantText},
 		rule{"verifyCommands", false, wantTexts}, rule{fieldStories, true, wantStories},
 	)
-}
+})
 
-func storyRules() rules {
+// storyRules are those of a story.
+var storyRules = sync.OnceValue(func() rules {
 	wantText := wantKind(document.Text, "give a string")
 	return newRules(append([]rule{
 		{fieldID, true, wantID}, {"title", true, wantText}, {"description", false, wantText}, {"acceptanceCriteria", true, wantCriteria},
 		{"priority", true, wantNumber(-maxRank, maxRank, false, "give a number from -1000000000 to 1000000000, 1 for what comes first")},
 	}, append(stateRules(),
 		rule{fieldFeedback, true, wantText}, rule{fieldNotes, false, wantText}, rule{fieldDepends, false, wantTexts}, rule{"touches", false, wantTouches})...)...)
-}
+})
 
 // stateRules are those of a story's state, feedback apart.
 func stateRules() []rule {

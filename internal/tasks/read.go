@@ -15,26 +15,27 @@ import (
 // The error is a [*Problems] with everything that is wrong; when the text is
 // not JSON, with the first place where it is not.
 func Read(data []byte) (*List, error) {
-	l, problems := read(data)
+	l, _, problems := read(data)
 	if problems != nil {
 		return nil, problems
 	}
 	return l, nil
 }
 
-func read(data []byte) (*List, *Problems) {
+// read gives the document of what is no list, too, if it is JSON.
+func read(data []byte) (*List, *document.File, *Problems) {
 	doc, bad := parse(data, maxBytes)
 	if bad != nil {
-		return nil, &Problems{List: []Problem{*bad}}
+		return nil, nil, &Problems{List: []Problem{*bad}}
 	}
 	r := reader{doc: doc, story: storyRules()}
 	l := r.list()
 	r.dependencies(l)
 	if len(r.problems.List) > 0 {
 		r.places()
-		return nil, &r.problems
+		return nil, doc, &r.problems
 	}
-	return l, nil
+	return l, doc, nil
 }
 
 // maxBytes bounds tasks.json.

@@ -25,11 +25,11 @@ type Repaired struct {
 // replaced by the snapshot, which has to be known. The snapshot of a marker puts
 // nothing back.
 func (s Snapshot) Repair(data []byte) Repaired {
-	list, problems := s.Verify(data)
+	list, doc, problems := s.verify(data)
 	if s.brief || list != nil && !needsRepair(problems) {
 		return Repaired{List: list, Problems: problems}
 	}
-	if mended, more, ok := s.mend(data, list, problems); ok {
+	if mended, more, ok := s.mend(doc, list, problems); ok {
 		return Repaired{List: mended, Problems: more, Changed: true}
 	}
 	return Repaired{List: s.list, Problems: problems, Changed: true, Whole: true}
@@ -40,10 +40,10 @@ func needsRepair(problems []Problem) bool {
 }
 
 // mend works in rounds, because a problem can hide others: first the shape of
-// the file, then what the stories say. left is the list that the file is, if its
-// shape is right. said grows by what comes to light.
-func (s Snapshot) mend(data []byte, left *List, said []Problem) (list *List, all []Problem, ok bool) {
-	doc, ok := s.begin(data, left)
+// the file, which is nil if it is not JSON, then what the stories say. left is the list
+// that it is, if its shape is right. said grows by what comes to light.
+func (s Snapshot) mend(doc *document.File, left *List, said []Problem) (list *List, all []Problem, ok bool) {
+	doc, ok = s.begin(doc, left)
 	if !ok {
 		return nil, said, false
 	}
@@ -68,12 +68,11 @@ func (s Snapshot) mend(data []byte, left *List, said []Problem) (list *List, all
 }
 
 // begin is the file to mend. Without a list of stories there is none.
-func (s Snapshot) begin(data []byte, left *List) (doc *document.File, ok bool) {
+func (s Snapshot) begin(doc *document.File, left *List) (*document.File, bool) {
 	if left != nil {
 		return s.undo(left), true
 	}
-	doc, bad := parse(data, maxBytes)
-	if bad != nil || doc.Root.Kind != document.Object {
+	if doc == nil || doc.Root.Kind != document.Object {
 		return nil, false
 	}
 	stories := doc.Root.Member(fieldStories)

@@ -1,6 +1,10 @@
 package tasks
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/org/ralph-action/internal/tasks/document"
+)
 
 // Snapshot is a list as it was before an iteration, held in memory where the
 // agent cannot reach it. The zero value knows nothing: with it only schema and
@@ -60,11 +64,16 @@ func (s Snapshot) List() *List {
 // and for the loop: schema; when it holds, invariants and transitions. No
 // problems: the list is legal.
 func (s Snapshot) Verify(data []byte) (*List, []Problem) {
-	after, problems := read(data)
+	after, _, problems := s.verify(data)
+	return after, problems
+}
+
+func (s Snapshot) verify(data []byte) (*List, *document.File, []Problem) {
+	after, doc, problems := read(data)
 	if problems != nil {
-		return nil, problems.all()
+		return nil, doc, problems.all()
 	}
-	return after, append(after.Check(s.Rules), s.Transitions(after)...)
+	return after, doc, append(after.Check(s.Rules), s.Transitions(after)...)
 }
 
 func (s Snapshot) before(id string) (*Story, bool) {

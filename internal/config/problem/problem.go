@@ -126,11 +126,12 @@ func (l *List) DidYouMean(name string, candidates []string) string {
 // one of the words. Where none is near, it says which there are.
 func (l *List) NameMeant(name string, candidates []string) string {
 	const most = 8 // names in a hint
+	if l.full() {
+		return ""
+	}
 	named := nearest.WithWord(name, candidates)
 	near := nearest.Of(name, candidates)
 	switch {
-	case l.full():
-		return ""
 	case near != "" && (len(named) == 0 || nearest.Distance(nearest.Kebab(name), nearest.Kebab(near)) <= 1):
 		return "; did you mean " + near + "?"
 	case len(named) > 0 && len(named) <= most:

@@ -143,7 +143,10 @@ func nameOf(line []byte) string {
 func demanded(lines [][]byte) map[string]bool {
 	names := map[string]bool{}
 	for _, line := range lines {
-		if name := nameOf(line); name != "" && bytes.Contains(line[bytes.IndexByte(line, ':'):], []byte("error")) {
+		if _, value, sets := bytes.Cut(line, []byte(":")); !sets || !bytes.Contains(value, []byte("error")) {
+			continue
+		}
+		if name := nameOf(line); name != "" {
 			names[name] = true
 		}
 	}
@@ -174,7 +177,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 		}
 	}
 	come := missing(linesOf(f.New), linesOf(f.Old))
-	extended := slices.ContainsFunc(come, extends.Match) || k.linters()
+	extended := sync.OnceValue(func() bool { return slices.ContainsFunc(come, extends.Match) || k.linters() })
 	wanted, reports := demanded(come), onlyReports(f)
 	cop, cops := "", sync.OnceValue(k.cops)
 	others := slices.ContainsFunc(come, func(line []byte) bool { return string(line) == "Enabled: true" })
@@ -201,7 +204,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			case before[s.rule] >= 0:
 			case s.rule == "tests left out" && slices.ContainsFunc(gone, func(old []byte) bool { return bytes.Contains(old, option(s.line.Find(line), line)) }): // on more lines
 			case s.rule == "ignore failures" && bytes.Contains(f.Old, s.line.Find(line)) && checkCommand.Match(line) && !overlap(started([][]byte{line}), ran): // as others beside it
-			case s.files != nil && extended:
+			case s.files != nil && extended():
 			case s.tool && (c == nil || c.commands != nil || c.what == "the CI") && !overlap(started([][]byte{line}), ran): // nothing did it before
 			case bytes.HasPrefix(line, []byte("Enabled:")) && (cops()["-"+cop] || others && !cops()[cop]):
 			case s.rule == "rule switched off" && wanted[nameOf(line)]: // it has that name in another plugin

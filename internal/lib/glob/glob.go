@@ -66,19 +66,23 @@ func (p Pattern) Overlaps(q Pattern) bool {
 		case p.parts[i] == deep, q.parts[j] == deep:
 			return either
 		}
-		return when(overlap(letters(p.parts[i]), letters(q.parts[j])))
+		a, b := p.parts[i], q.parts[j]
+		return when(a == b || (!fixed(a) || !fixed(b)) && overlap(letters(a), letters(b)))
 	})
 }
 
 // Fixed is the first parts of the pattern, up to one with a wildcard.
 func (p Pattern) Fixed() []string {
 	for i, part := range p.parts {
-		if strings.ContainsAny(part, `*?[\`) {
+		if !fixed(part) {
 			return p.parts[:i]
 		}
 	}
 	return p.parts
 }
+
+// fixed reports whether a part stands for one name.
+func fixed(part string) bool { return !strings.ContainsAny(part, `*?[\`) }
 
 // overlap reports whether two parts, as letters, could mean the same name.
 func overlap(a, b []string) bool {

@@ -13,12 +13,12 @@ func Of(name string, candidates []string) string {
 	if len(name) > 64 {
 		return ""
 	}
-	best, least := "", max(2, len(name)/3)+1
+	best, least, spelled := "", max(2, len(name)/3)+1, Kebab(name)
 	for _, c := range candidates {
-		if c == "off" && Kebab(name) == "on" {
+		if c == "off" && spelled == "on" {
 			continue // its opposite
 		}
-		d := Distance(Kebab(name), Kebab(c))
+		d := Distance(spelled, Kebab(c))
 		if d < least || d == least && best != "" && abs(len(c)-len(name)) < abs(len(best)-len(name)) {
 			best, least = c, d
 		}
@@ -58,6 +58,7 @@ func abs(n int) int { return max(n, -n) }
 // Kebab spells maxIterations and max_iterations as max-iterations.
 func Kebab(s string) string {
 	var b strings.Builder
+	b.Grow(len(s) + 8) // hyphens
 	lower := false
 	for _, r := range s {
 		switch {

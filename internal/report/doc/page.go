@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"strings"
+	"sync"
 )
 
 //go:embed page.html.tmpl
@@ -18,16 +19,21 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// Page is sections as a page of HTML, which loads nothing. The template escapes every
-// text; the page's policy runs no script and no style but ours. There is a script only
-// where a section has blocks to filter.
-func Page(title, icon, tone string, sections []Section) ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{
+// page is parsed when the first page is made.
+var page = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("page").Funcs(template.FuncMap{
 		"code": func(p Part) string { return OneLine(p.Words, p.Limit) },
 		"plot": Series.plot,
 		"laid": Timeline.laid,
 		"told": Grid.told,
 	}).Parse(pageTemplate)
+})
+
+// Page is sections as a page of HTML, which loads nothing. The template escapes every
+// text; the page's policy runs no script and no style but ours. There is a script only
+// where a section has blocks to filter.
+func Page(title, icon, tone string, sections []Section) ([]byte, error) {
+	t, err := page()
 	if err != nil {
 		return nil, err
 	}

@@ -119,8 +119,9 @@ func icons() []icon {
 }
 
 // words is a text in the characters of the terminal.
-func (t *screen) words(text Text) string {
-	s := text.Plain()
+func (t *screen) words(text Text) string { return t.signs(text.Plain()) }
+
+func (t *screen) signs(s string) string {
 	if t.Emoji {
 		return s
 	}
@@ -132,12 +133,13 @@ func (t *screen) words(text Text) string {
 
 // prose is a line that may be wrapped; a sign in front of it gives it its colour.
 func (t *screen) prose(s Colour, mark string, line Text) {
+	text := line.Plain()
 	for _, i := range icons() {
-		if i.colour != Plain && strings.HasPrefix(line.Plain(), i.emoji) {
+		if i.colour != Plain && strings.HasPrefix(text, i.emoji) {
 			s = i.colour
 		}
 	}
-	for _, l := range Wrap(mark, t.words(line), t.Width) {
+	for _, l := range Wrap(mark, t.signs(text), t.Width) {
 		t.b.WriteString(t.Paint(s, l) + "\n")
 	}
 }

@@ -80,8 +80,12 @@ type parser struct {
 	s    string
 	off  int
 	open []Item // of the arrays and objects that have not ended
+	room []Item // for those that have: many are small
 	read int    // values
 }
+
+// roomItems is how many items are allocated at once, at most.
+const roomItems = 256
 
 // Parse reads one JSON text of at most so many bytes. The error says where it
 // stops being one.
@@ -218,14 +222,29 @@ func (p *parser) container(n *Node, depth int) {
 		case end:
 			n.Raw = after
 			p.open = append(p.open, it)
-			n.Items = slices.Clone(p.open[first:])
-			p.open = p.open[:first]
+			n.Items = p.close(first)
 			p.off++
 			return
 		default:
 			p.fail("a comma or " + string(end) + " is expected")
 		}
 	}
+}
+
+// close is the items of an array or object that has ended, from the first on.
+func (p *parser) close(first int) []Item {
+	items := p.open[first:]
+	if len(items) > roomItems { // they stay where they are
+		p.open = slices.Clone(p.open[:first])
+		return slices.Clip(items)
+	}
+	if cap(p.room)-len(p.room) < len(items) {
+		p.room = make([]Item, 0, max(len(items), min(roomItems, len(p.s)/32)))
+	}
+	start := len(p.room)
+	p.room = append(p.room, items...)
+	p.open = p.open[:first]
+	return slices.Clip(p.room[start:])
 }
 
 func (p *parser) text() (raw, text string) {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
@@ -54,6 +55,12 @@ func (r Repository) Object(sha string) (kind string, data []byte, err error) {
 	return kind, data, nil
 }
 
+// deflaters are kept: a new one clears a megabyte, for objects of some bytes.
+var deflaters = sync.Pool{New: func() any {
+	w, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // a level that there is
+	return w
+}}
+
 // Write stores a loose object and returns its id.
 func (r Repository) Write(kind string, data []byte) (string, error) {
 	header := fmt.Appendf(nil, "%s %d\x00", kind, len(data))
@@ -66,10 +73,9 @@ func (r Repository) Write(kind string, data []byte) (string, error) {
 		return sha, nil
 	}
 	var deflated bytes.Buffer
-	writer, err := zlib.NewWriterLevel(&deflated, zlib.BestSpeed)
-	if err != nil {
-		return "", err
-	}
+	writer := deflaters.Get().(*zlib.Writer)
+	defer deflaters.Put(writer)
+	writer.Reset(&deflated)
 	_, headerErr := writer.Write(header)
 	_, dataErr := writer.Write(data)
 	if err := errors.Join(headerErr, dataErr, writer.Close(), os.MkdirAll(filepath.Dir(path), 0o755)); err != nil {

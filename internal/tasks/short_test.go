@@ -1,0 +1,5 @@
+//go:build !long
+
+package tasks_test
+
+const everySequence = false
