@@ -180,119 +180,6 @@ func (p plain) move(name, from, to string) bool {
 	return err == nil
 }
 
-// upload answers a fetch as upload-pack does (gitprotocol-pack, version 0), with the same
-// pack of git's and one process less. What this client does not ask for is left to git.
-func (p plain) upload(request []byte) (answer []byte, ok bool) {
-	refs, ok := p.refs("refs")
-	if packs, err := os.ReadDir(p.path("objects/pack")); !ok || err != nil || len(packs) > 0 {
-		return nil, false
-	}
-	if _, err := os.Lstat(p.path("shallow")); err == nil {
-		return nil, false
-	}
-	tips := slices.Collect(maps.Values(refs))
-	args := []string{"pack-objects", "--revs", "--stdout"}
-	var wants, shallow, haves []string
-	depth, flushes := false, 0
-	for done := false; !done; {
-		line, rest, ok := cutPacket(request)
-		if !ok {
-			return nil, false
-		}
-		request = rest
-		word, value, _ := strings.Cut(line, " ")
-		if word == "want" {
-			var capabilities string
-			value, capabilities, _ = strings.Cut(value, " ")
-			for c := range strings.FieldsSeq(capabilities) {
-				switch c {
-				case "ofs-delta":
-					args = append(args, "--delta-base-offset")
-				case "side-band-64k", "no-progress", "shallow":
-				default:
-					return nil, false
-				}
-			}
-			if len(wants) == 0 && (!strings.Contains(capabilities, "side-band-64k") || !strings.Contains(capabilities, "no-progress")) {
-				return nil, false
-			}
-		}
-		there := false
-		if isID.MatchString(value) {
-			_, _, there = p.object(value)
-		}
-		switch {
-		case line == "":
-			flushes++
-		case line == "done":
-			done = true
-		case word == "want" && slices.Contains(tips, value):
-			wants = append(wants, value)
-		case line == "deepen 1":
-			depth = true
-		case word == "shallow" && there:
-			shallow = append(shallow, value)
-		case word == "have" && there:
-			haves = append(haves, value)
-		case word == "shallow", word == "have": // of what git lacks it says nothing
-		default:
-			return nil, false
-		}
-	}
-	if flushes != 1 || len(request) > 0 || len(wants) == 0 {
-		return nil, false
-	}
-	var out bytes.Buffer
-	if depth {
-		for _, id := range wants {
-			if !slices.Contains(shallow, id) {
-				shallow = append(shallow, id)
-				packet(&out, "shallow "+id+"\n")
-			}
-		}
-		out.WriteString("0000")
-	}
-	if len(haves) > 0 {
-		packet(&out, "ACK "+haves[0]+"\n")
-	} else {
-		packet(&out, "NAK\n")
-	}
-	var revs strings.Builder
-	if len(shallow) > 0 {
-		args = append(append([]string{"--shallow-file", ""}, args...), "--shallow")
-		for _, id := range shallow {
-			revs.WriteString("--shallow " + id + "\n")
-		}
-	}
-	revs.WriteString(strings.Join(wants, "\n") + "\n--not\n" + strings.Join(append(haves, "", ""), "\n"))
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Stdin, cmd.Env = string(p), strings.NewReader(revs.String()), append(gitEnv(), "GIT_DIR=.")
-	pack, err := cmd.Output()
-	if err != nil {
-		return nil, false
-	}
-	for part := range slices.Chunk(pack, 65_515) {
-		packet(&out, "\x01"+string(part))
-	}
-	out.WriteString("0000")
-	return out.Bytes(), true
-}
-
-// cutPacket cuts a packet off, which is empty for a flush.
-func cutPacket(b []byte) (line string, rest []byte, ok bool) {
-	if len(b) < 4 {
-		return "", nil, false
-	}
-	n, err := strconv.ParseUint(string(b[:4]), 16, 16)
-	switch {
-	case err == nil && n == 0:
-		return "", b[4:], true
-	case err != nil || n <= 4 || int(n) > len(b):
-		return "", nil, false
-	}
-	return strings.TrimSuffix(string(b[4:n]), "\n"), b[n:], true
-}
-
 // simple answers what takes git no thought.
 func simple(w http.ResponseWriter, dir, service string, request []byte) bool {
 	p, ok := plainAt(dir)
@@ -306,7 +193,7 @@ func simple(w http.ResponseWriter, dir, service string, request []byte) bool {
 	case service == "git-receive-pack":
 		answer, ok = p.receive(request)
 	default:
-		answer, ok = p.upload(request)
+		ok = false
 	}
 	if ok {
 		_, _ = w.Write(answer)
