@@ -16,6 +16,13 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
 // noUpkeep keeps git from starting children that tidy up.
@@ -149,33 +156,21 @@ func (f *forge) setFault(fault func(w http.ResponseWriter, r *http.Request) bool
 // initRepository is git init, without its processes.
 func initRepository(t testing.TB, dir, config string) {
 	t.Helper()
-	if err := makeRepository(dir, config); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func makeRepository(dir, config string) error {
 	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks", "info"} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
-			return err
+			t.Fatal(err)
 		}
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644),
-		os.WriteFile(filepath.Join(dir, "config"), []byte(config+noUpkeep), 0o644),
-		os.WriteFile(filepath.Join(dir, "info/exclude"), nil, 0o644),
-	)
+	write(t, filepath.Join(dir, "HEAD"), "ref: refs/heads/main\n")
+	write(t, filepath.Join(dir, "config"), config+noUpkeep)
+	write(t, filepath.Join(dir, "info/exclude"), "")
 }
 
 // initWork is git init and git remote add.
 func initWork(t testing.TB, dir, origin string) {
 	t.Helper()
-	initRepository(t, filepath.Join(dir, ".git"), workConfig(origin))
-}
-
-func workConfig(origin string) string {
-	return "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n" +
-		"[remote \"origin\"]\n\turl = " + origin + "\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+	initRepository(t, filepath.Join(dir, ".git"), "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n"+
+		"[remote \"origin\"]\n\turl = "+origin+"\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n")
 }
 
 // snapshot is what a directory holds, for copies of it. The configuration is left
@@ -282,10 +277,6 @@ func (f *forge) checkout(t testing.TB, detached bool) string {
 	dir := t.TempDir()
 	initWork(t, dir, f.url)
 	f.fetchTip(t, dir)
-	p := plain(filepath.Join(dir, ".git"))
-	if tip, ok := p.ref("refs/remotes/origin/main"); !long && detached && ok && p.checkOutDetached(tip) == nil {
-		return dir
-	}
 	if detached {
 		git(t, dir, "checkout", "-q", "--detach", "refs/remotes/origin/main")
 	} else {
@@ -297,47 +288,50 @@ func (f *forge) checkout(t testing.TB, detached bool) string {
 // fetchTip is git fetch --depth=1 of main.
 func (f *forge) fetchTip(t testing.TB, dir string) {
 	t.Helper()
-	if from, ok := plainAt(f.dir); long || !ok || !from.tipTo(plain(filepath.Join(dir, ".git"))) {
+	if long {
 		git(t, dir, "fetch", "-q", "--depth=1", "--no-tags", "file://"+f.dir, "+main:refs/remotes/origin/main")
+		return
 	}
-}
-
-// tipTo gives a repository the newest commit of main, with its files.
-func (p plain) tipTo(to plain) bool {
-	tip, ok := p.ref("refs/heads/main")
-	if !ok {
-		return false
-	}
-	kind, b, ok := p.object(tip)
-	tree, parents := parse(b)
-	if !ok || kind != "commit" || !p.copyObject(to, tip) || !p.copyTree(to, tree) {
-		return false
-	}
-	if len(parents) > 0 && os.WriteFile(to.path("shallow"), []byte(tip+"\n"), 0o644) != nil {
-		return false
-	}
-	return to.set("refs/remotes/origin/main", tip)
-}
-
-func (p plain) copyTree(to plain, id string) bool {
-	items, ok := p.tree(id)
-	if !ok || !p.copyObject(to, id) {
-		return false
-	}
-	for _, it := range items {
-		if it.mode == modeFolder && !p.copyTree(to, it.id) || it.mode != modeFolder && it.mode != modeModule && !p.copyObject(to, it.id) {
-			return false
+	from := filesystem.NewStorage(osfs.New(f.dir), cache.NewObjectLRUDefault())
+	to := filesystem.NewStorage(osfs.New(filepath.Join(dir, ".git")), cache.NewObjectLRUDefault())
+	take := func(h plumbing.Hash) {
+		o, err := from.EncodedObject(plumbing.AnyObject, h)
+		if err == nil {
+			_, err = to.SetEncodedObject(o)
+		}
+		if err != nil {
+			t.Fatalf("fetch %s: %v", h, err)
 		}
 	}
-	return true
-}
-
-// copyObject copies the file, which an agent may spoil.
-func (p plain) copyObject(to plain, id string) bool {
-	at := to.path("objects/" + id[:2] + "/" + id[2:])
-	b, err := os.ReadFile(p.path("objects/" + id[:2] + "/" + id[2:]))
-	if _, gone := os.Lstat(at); err == nil && gone != nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(at), 0o755), os.WriteFile(at, b, 0o444))
+	tip, err := from.Reference("refs/heads/main")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return err == nil
+	c, err := object.GetCommit(from, tip.Hash())
+	if err != nil {
+		t.Fatal(err)
+	}
+	take(c.Hash)
+	if len(c.ParentHashes) > 0 {
+		write(t, filepath.Join(dir, ".git/shallow"), c.Hash.String()+"\n")
+	}
+	var tree func(h plumbing.Hash)
+	tree = func(h plumbing.Hash) {
+		take(h)
+		entries, err := object.GetTree(from, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries.Entries {
+			switch e.Mode {
+			case filemode.Dir:
+				tree(e.Hash)
+			case filemode.Submodule:
+			default:
+				take(e.Hash)
+			}
+		}
+	}
+	tree(c.TreeHash)
+	write(t, filepath.Join(dir, ".git/refs/remotes/origin/main"), c.Hash.String()+"\n")
 }

@@ -19,6 +19,8 @@ const token = "ghs_0123456789abcdefTOKEN"
 
 var (
 	gitEnv = repotest.Env
+	git    = repotest.Git
+	tryGit = repotest.TryGit
 	write  = repotest.Write
 )
 
