@@ -86,18 +86,26 @@ func (m record) links() []doc.Fact {
 	return facts
 }
 
+// since says that numbers leave out what came before the run was resumed; empty unless it was.
+func since(r ralph.Report) string {
+	if r.Resumed {
+		return " " + words.SinceResumed
+	}
+	return ""
+}
+
 // figures is what the run used.
 func (m record) figures() []doc.Fact {
 	var facts []doc.Fact
 	if len(m.Iterations) > 0 {
 		u := m.Usage()
 		cost := u.Cost.String()
-		if m.Before.Amount > 0 {
+		if m.Before != (ralph.Cost{}) {
 			cost = words.Resumed(m.Before.Add(u.Cost).String(), m.Before)
 		}
-		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens))})
+		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens) + since(m.Report))})
 	}
-	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration))})
+	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration) + since(m.Report))})
 	if !m.Started.IsZero() {
 		facts = append(facts, doc.Fact{Name: "Started", Text: doc.Line(words.Stamp(m.Started))})
 	}
@@ -382,7 +390,7 @@ func (m record) remaining() []doc.Text {
 	failed := 0
 	verdicts, in := m.lastVerdicts()
 	for _, v := range verdicts {
-		if v.Passed || saysFindings(m.Report, v) {
+		if v.Passed || v.Unfinished || saysFindings(m.Report, v) {
 			continue
 		}
 		if failed++; failed > m.list {

@@ -34,6 +34,7 @@ type Record struct {
 	network *network.Network          // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
 	written bool                      // report.json lies in the run directory
+	ready   bool                      // all was there that the run needs to begin
 	last    *lastrun.Recorder         // nil: nobody asks for the run
 
 	ends struct {
@@ -46,6 +47,7 @@ func newRecord(in *Input, undo *cleanup) *Record {
 	r := &Record{
 		report: ralph.Report{
 			Version: in.Version, Started: time.Now(), Repository: in.Site.Repository, Actor: in.Site.Actor,
+			Resumed: in.Before.Resumed, Before: in.Before.Cost,
 			Publication: ralph.Publication{ServerURL: in.Site.ServerURL, PullRequest: ralph.PullRequest{Operation: ralph.OperationNone}},
 		},
 		out: in.Output, redact: in.Redactor, mask: in.Redactor.Text, runner: in.Runner, undo: undo,

@@ -83,6 +83,7 @@ func (r *waves) laneEnd() time.Time {
 func (r *waves) runLane(ctx context.Context, pool *proc.Pool, w *wave, l *lane, until time.Time) {
 	project := filepath.Join(l.tree, filepath.FromSlash(r.prefix))
 	ended := make(chan struct{})
+	l.ran = true
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	var asking sync.WaitGroup

@@ -131,16 +131,29 @@ func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
 	if len(verdicts) == 0 {
 		return doc.Nothing, nil
 	}
+	mark, passed := "✅", 0
 	for _, v := range verdicts {
-		if !v.Passed {
-			failing = append(failing, v.Command)
+		switch {
+		case v.Passed:
+			passed++
+		case v.Unfinished && len(failing) == 0:
+			mark = Icon(v)
+		case !v.Unfinished:
+			mark, failing = Icon(v), append(failing, v.Command)
 		}
 	}
-	mark := "✅"
-	if len(failing) > 0 {
-		mark = "❌"
+	return fmt.Sprintf("%s %d/%d", mark, passed, len(verdicts)), failing
+}
+
+// Icon is the sign of a verdict.
+func Icon(v ralph.Verdict) string {
+	switch {
+	case v.Passed:
+		return "✅"
+	case v.Unfinished:
+		return "🛑"
 	}
-	return fmt.Sprintf("%s %d/%d", mark, len(verdicts)-len(failing), len(verdicts)), failing
+	return "❌"
 }
 
 // Failed says how a guardrail failed: "failed with exit code 1" or
@@ -149,6 +162,8 @@ func Failed(v ralph.Verdict) (text, reason string) {
 	switch {
 	case v.Passed:
 		return "passed", ""
+	case v.Unfinished:
+		return "not finished", v.Reason
 	case v.Broken:
 		return "could not be started", v.Reason
 	case v.Reason != "":
