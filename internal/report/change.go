@@ -118,7 +118,7 @@ func (m record) files() doc.Section {
 	}
 	title := "Changed files"
 	if m.Publication.Branch == "" { // else they are the branch's
-		title += since(m.Report)
+		title += words.Since(m.Resumed)
 	}
 	s := doc.Section{Title: doc.Line(title), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if n := len(all) - m.bounds.files; n > 0 {

@@ -159,7 +159,7 @@ func Headline(r ralph.Report) string {
 	if len(r.Iterations) == 0 {
 		return text
 	}
-	return text + " — " + words.Cost(r.Usage().Cost) + ", " + words.Span(r.Duration) + since(r)
+	return text + " — " + words.Cost(r.Usage().Cost) + ", " + words.Span(r.Duration) + words.Since(r.Resumed)
 }
 
 // withheld says how much of a blocked run is not published; empty when nothing

@@ -86,14 +86,6 @@ func (m record) links() []doc.Fact {
 	return facts
 }
 
-// since says that numbers leave out what came before the run was resumed; empty unless it was.
-func since(r ralph.Report) string {
-	if r.Resumed {
-		return " " + words.SinceResumed
-	}
-	return ""
-}
-
 // figures is what the run used.
 func (m record) figures() []doc.Fact {
 	var facts []doc.Fact
@@ -103,9 +95,9 @@ func (m record) figures() []doc.Fact {
 		if m.Before != (ralph.Cost{}) {
 			cost = words.Resumed(m.Before.Add(u.Cost).String(), m.Before)
 		}
-		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens) + since(m.Report))})
+		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens) + words.Since(m.Resumed))})
 	}
-	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration) + since(m.Report))})
+	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration) + words.Since(m.Resumed))})
 	if !m.Started.IsZero() {
 		facts = append(facts, doc.Fact{Name: "Started", Text: doc.Line(words.Stamp(m.Started))})
 	}

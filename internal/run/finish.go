@@ -46,7 +46,7 @@ const reportName = "report.json"
 // run before, which is still the last one.
 func (r *Record) writeFiles(public ralph.Report) {
 	r.log(logs.SessionSummary(public))
-	refused := len(public.Iterations) == 0 && (!r.ready || public.Outcome.Row().Kind == ralph.Misconfigured)
+	refused := len(public.Iterations) == 0 && (!r.ends.ready || public.Outcome.Row().Kind == ralph.Misconfigured)
 	if r.files == nil || refused && r.runner == nil {
 		return
 	}

@@ -34,11 +34,11 @@ type Record struct {
 	network *network.Network          // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
 	written bool                      // report.json lies in the run directory
-	ready   bool                      // all was there that the run needs to begin
 	last    *lastrun.Recorder         // nil: nobody asks for the run
 
 	ends struct {
 		incompleteOK bool // a run that is not completed exits with 0
+		ready        bool // all was there that the run needs to begin
 		elsewhere    bool // a lane, of which the job that integrates tells: no summary, unless it failed
 	}
 }

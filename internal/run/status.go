@@ -16,7 +16,7 @@ import (
 // logs`. The one of the run before stays until here, where all is ready: a run that does
 // not start is not the last one.
 func (w *work) remember() {
-	w.rec.ready = true
+	w.rec.ends.ready = true
 	dir := lastrun.Dir(w.getenv)
 	if !w.local() || dir == "" || w.Before.Locked {
 		return

@@ -147,5 +147,5 @@ func (e ending) headline() string {
 	if e.Cost == (ralph.Cost{}) && e.Done == 0 {
 		return text // nobody was asked
 	}
-	return text + " — " + words.Cost(e.Cost) + ", " + words.Span(e.Took) + map[bool]string{true: " " + words.SinceResumed}[e.Resumed]
+	return text + " — " + words.Cost(e.Cost) + ", " + words.Span(e.Took) + words.Since(e.Resumed)
 }

@@ -39,7 +39,7 @@ type lane struct {
 	result     *fanout.Result // the last that it handed over; nil: none
 	budget     ralph.MicroUSD // that it may have cost at its end; 0: no limit
 	iterations int            // that it may take now; 0: as many as its stories need
-	ran        bool           // in this wave of this run
+	ran        bool           // now, so that it may have cost something
 }
 
 func (w *wave) part() *fanout.Part { return &w.plan.Parts[0] }

@@ -356,8 +356,9 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	if it.Change.Files > 0 {
 		facts = append(facts, words.Plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
 	}
-	if n := len(it.Verdicts); n > 0 {
-		facts = append(facts, fmt.Sprintf("guardrails %d/%d", n-len(r.Failing), n))
+	if len(it.Verdicts) > 0 {
+		_, passed, _ := strings.Cut(r.Guardrails, " ")
+		facts = append(facts, "guardrails "+passed)
 	}
 	return []string{f.paint(doc.Bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(doc.End), it.Number, strings.Join(facts, ", ")))}
 }

@@ -108,8 +108,14 @@ func Tokens(t ralph.Tokens) string {
 	return tokensIn(t) + " in" + cached + " / " + tokensOut(t) + " out"
 }
 
-// SinceResumed stands behind numbers that leave out what came before the run was resumed.
-const SinceResumed = "since it was resumed"
+// Since stands behind what leaves out all that came before the run was resumed; empty
+// unless it was.
+func Since(resumed bool) string {
+	if resumed {
+		return " since it was resumed"
+	}
+	return ""
+}
 
 // Resumed is a total with the cost before the run was resumed.
 func Resumed(total string, before ralph.Cost) string {
