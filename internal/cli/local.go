@@ -52,9 +52,9 @@ type localRun struct {
 	flags   map[string]string
 	words   map[string]string // what people call flags that they gave as words, by flag
 	verbose bool
-	opening string     // the first line; empty: none
-	before  ralph.Cost // of the runs that this one goes on with
-	part    bool       // of a parallel run
+	opening string // the first line; empty: none
+	before  run.Before
+	part    bool // of a parallel run
 }
 
 // sources are what the configuration of a local run is read from.
@@ -125,8 +125,9 @@ func (a *app) load(d localRun) (*run.Input, error) {
 		}
 		return nil, nil //nolint:nilnil // it is said
 	}
+	d.before.Locked = d.part
 	in := &run.Input{
-		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: run.Before{Cost: d.before, Locked: d.part}, Workspace: workspace,
+		Config: cfg, Sources: sources, Environ: a.environ, Credentials: own, Binary: run.Binary{Self: a.self, Version: a.version()}, Before: d.before, Workspace: workspace,
 		Site: a.localSite(), Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if d.opening != "" {

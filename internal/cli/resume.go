@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/cli/resume"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/run"
 )
 
 // resumeCmd starts the last run's command again, with what remains of its limits.
@@ -51,13 +52,15 @@ func (c *resumeCmd) Run(a *app, done *exit) error {
 	if err := os.Chdir(last.Workspace); err != nil { // paths in its flags lead from there
 		return err
 	}
-	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose, before: last.Before.Add(last.Used.Add(last.Turn).Cost)}
+	d := localRun{mode: last.Mode, dir: last.Workspace, flags: last.Command.Flags, verbose: c.Verbose}
 	cfg, _ := config.Load(a.sources(last.Workspace, d)) // runLocally says what is wrong
-	d.flags, d.opening, err = resume.Plan(last, state, cfg, resume.More{
+	way, err := resume.Plan(last, state, cfg, resume.More{
 		Iterations: c.MaxIterations, CostUSD: c.MaxCostUSD, TotalCostUSD: c.MaxTotal, Tokens: c.MaxTokens, Duration: c.MaxDuration, Changed: c.Changed,
 	})
 	if err != nil {
 		return err
 	}
+	d.flags, d.opening = way.Flags, way.Opening
+	d.before = run.Before{Resumed: true, Cost: last.Before.Add(last.Used.Add(last.Turn).Cost), Iterations: last.Earlier + last.Done, Limits: way.Limits}
 	return a.runLocally(d, done)
 }

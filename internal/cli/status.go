@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/cli/output"
+	"github.com/org/ralph-action/internal/cli/resume"
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/lastrun"
 	"github.com/org/ralph-action/internal/run/rundir"
@@ -49,7 +51,21 @@ func (c *statusCmd) Run(a *app, done *exit) error {
 	if status.Here, err = os.Getwd(); err != nil {
 		return err
 	}
+	status.Refused = a.resumable(last, state)
 	_, err = a.stdout.WriteString(status.Text())
+	return err
+}
+
+// resumable is why ralph resume refuses to go on with a run as it is; nil if it does not.
+func (a *app) resumable(last lastrun.Run, state lastrun.State) error {
+	if err := resume.Check(last, state); err != nil {
+		return err
+	}
+	if err := os.Chdir(last.Workspace); err != nil { // paths in its flags lead from there
+		return err
+	}
+	cfg, _ := config.Load(a.sources(last.Workspace, localRun{mode: last.Mode, flags: last.Command.Flags})) // resume says what is wrong
+	_, err := resume.Plan(last, state, cfg, resume.More{})
 	return err
 }
 

@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -390,9 +391,9 @@ func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 	switch {
 	case !ok:
 		return RejectedTurn
-	case !it.Passed():
+	case slices.ContainsFunc(it.Verdicts, func(v Verdict) bool { return !v.Passed && !v.Unfinished }):
 		return RejectedGuardrails
-	case stopped, len(it.Verdicts) < len(r.Guardrails):
+	case stopped, !it.Passed(), len(it.Verdicts) < len(r.Guardrails):
 		return RejectedStopped
 	case !delivered:
 		return RejectedSCM

@@ -24,10 +24,10 @@ func FromUSD(usd float64) MicroUSD {
 // Dollars is the amount in dollars, for display and for JSON.
 func (m MicroUSD) Dollars() float64 { return float64(m) / 1e6 }
 
-// String formats the amount as people read it: two decimals from one cent up,
-// four below.
+// String formats the amount as people read it: two decimals, and four below a dollar
+// where it is no whole number of cents, so that a sum of small amounts adds up.
 func (m MicroUSD) String() string {
-	if abs := max(m, -m); abs != 0 && abs < USD/100 {
+	if max(m, -m) < USD && m%(USD/100) != 0 {
 		return fmt.Sprintf("$%.4f", m.Dollars())
 	}
 	return fmt.Sprintf("$%.2f", m.Dollars())

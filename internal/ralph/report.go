@@ -125,6 +125,7 @@ type Report struct {
 	Actor       string
 	Publication Publication
 
+	Resumed   bool // it goes on with runs, and tells what was done since
 	Before    Cost // of the runs that this one goes on with
 	Resumable bool // ralph resume can go on with it
 	Busy      bool // another run goes on there

@@ -107,11 +107,13 @@ type Verdict struct {
 	Reason   string // why it failed without an exit code of its own: "timed out after 5m0s"; empty otherwise
 	Own      bool   // of what ralph itself looks at, no guardrail of the settings
 	Broken   bool   // it could not be started: a failed configuration, not a judgement
-	Action   FailAction
-	Duration time.Duration
-	LogFile  string // relative to the workspace; empty when it could not be written
-	Message  string // the feedback for the agent, truncated; empty when passed
-	Output   string // tail of the output for people, bounded; foreign text
+	// Unfinished reports whether the end of the run ended it: no judgement either.
+	Unfinished bool
+	Action     FailAction
+	Duration   time.Duration
+	LogFile    string // relative to the workspace; empty when it could not be written
+	Message    string // the feedback for the agent, truncated; empty when passed
+	Output     string // tail of the output for people, bounded; foreign text
 	// Digest identifies the failure, so that the same one twice can be told;
 	// empty when passed.
 	Digest string

@@ -116,12 +116,16 @@ func (m record) files() doc.Section {
 	if len(all) > 1 {
 		g.Total = []doc.Text{doc.Line(count), doc.Line(doc.Tight(lines))}
 	}
-	s := doc.Section{Title: doc.Line("Changed files"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
+	title := "Changed files"
+	if m.Publication.Branch == "" { // else they are the branch's
+		title += words.Since(m.Resumed)
+	}
+	s := doc.Section{Title: doc.Line(title), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if n := len(all) - m.bounds.files; n > 0 {
 		s.Blocks = append(s.Blocks, doc.Soft(more(n)))
 	}
 	if len(all) > filesOpen {
-		s.Fold = doc.Line(doc.Strong("Changed files"), fmt.Sprintf(" (%s, %s)", count, lines))
+		s.Fold = doc.Line(doc.Strong(title), fmt.Sprintf(" (%s, %s)", count, lines))
 	}
 	return s
 }
@@ -183,7 +187,7 @@ func (m record) guardrails() (g doc.Grid, left int) {
 	ran := in > 0 || len(last) == 0
 	said := func(v ralph.Verdict) string {
 		how, _ := words.Failed(v)
-		return check(v.Passed) + " " + how
+		return words.Icon(v) + " " + how
 	}
 	for _, v := range last {
 		if saysFindings(m.Report, v) {

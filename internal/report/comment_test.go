@@ -35,7 +35,7 @@ func TestCommentWhenItEnded(t *testing.T) {
 	r := continuedRun()
 	got := report.Comment(r, marker)
 	for _, part := range []string{
-		marker + "\n\n### ✅ Completed in 2 iterations — $0.03, 41s\n", "[#12](https://github.com/octo/calc/pull/12) (updated", "✅ 5 checks passed", "cost of the branch: about $5.08 of $20.00",
+		marker + "\n\n### ✅ Completed in 2 iterations — $0.0274, 41s\n", "[#12](https://github.com/octo/calc/pull/12) (updated", "✅ 5 checks passed", "cost of the branch: about $5.08 of $20.00",
 		"[log of this run](https://github.com/octo/calc/actions/runs/42)",
 	} {
 		if !strings.Contains(got, part) {

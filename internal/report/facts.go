@@ -137,7 +137,7 @@ func failures(r ralph.Report) []failure {
 	index := map[[2]string]int{}
 	for i := len(r.Iterations) - 1; i >= 0; i-- {
 		for _, v := range r.Iterations[i].Verdicts {
-			if v.Passed || saysFindings(r, v) {
+			if v.Passed || v.Unfinished || saysFindings(r, v) {
 				continue
 			}
 			key := [2]string{v.Command, v.Digest}

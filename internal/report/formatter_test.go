@@ -190,7 +190,7 @@ func TestFormatterLines(t *testing.T) {
 		{"iteration", logs.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10}, []string{"▶ Iteration 2 of 10"}},
 		{"iteration of a story", logs.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10, Step: ralph.Step{Mode: "review", Story: "US-001"}}, []string{"▶ Iteration 2 of 10: review US-001"}},
 		{"iteration without limit", logs.Formatter{}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2}, []string{"> Iteration 2"}},
-		{"iteration end", logs.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationEnd, Record: &it}, []string{"■ Iteration 3: guardrails failed, 2m0s, $0.01, 1 file (+2 −1), guardrails 1/2"}},
+		{"iteration end", logs.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationEnd, Record: &it}, []string{"■ Iteration 3: guardrails failed, 2m0s, $0.0123, 1 file (+2 −1), guardrails 1/2"}},
 		{"retry", logs.Formatter{}, ralph.Event{Kind: ralph.EventRetry, Text: "529 overloaded", Wait: 2 * time.Second}, []string{"[RETRY] Trying again in 2s: 529 overloaded"}},
 		{"wait for a usage limit", logs.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventRetry, At: at, Text: "quota: limit reached; the limit resets at 2026-02-05T11:21:00Z", Wait: 2*time.Hour + 13*time.Minute + 4*time.Second}, []string{"🔁 Waiting 2h13m, until 11:21 UTC: quota: limit reached; the limit resets at 2026-02-05T11:21:00Z"}},
 		{"wait over midnight", logs.Formatter{}, ralph.Event{Kind: ralph.EventRetry, At: at.In(time.FixedZone("", -5*3600)), Wait: 15 * time.Hour}, []string{"[RETRY] Waiting 15h0m, until 2026-02-06 00:08 UTC"}},

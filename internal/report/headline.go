@@ -159,7 +159,7 @@ func Headline(r ralph.Report) string {
 	if len(r.Iterations) == 0 {
 		return text
 	}
-	return text + " — " + words.Cost(r.Usage().Cost) + ", " + words.Span(r.Duration)
+	return text + " — " + words.Cost(r.Usage().Cost) + ", " + words.Span(r.Duration) + words.Since(r.Resumed)
 }
 
 // withheld says how much of a blocked run is not published; empty when nothing
@@ -184,6 +184,22 @@ func withheld(r ralph.Report) string {
 
 // Advice says what a person can do next; empty when there is nothing to do.
 func Advice(r ralph.Report) string {
+	text := advice(r)
+	switch {
+	case !r.Resumable || len(r.Iterations) == 0 || strings.Contains(text, "ralph resume"):
+		return text
+	case r.Outcome != ralph.Stalled && r.Outcome != ralph.AgentFailed && r.Outcome != ralph.MaxIterations:
+		return text
+	}
+	command := "ralph resume"
+	if r.MaxIterations > 0 && len(r.Iterations) >= r.MaxIterations {
+		r.Outcome = ralph.MaxIterations
+		command += " " + moreOf(r)
+	}
+	return text + " To continue as it is: " + command + "."
+}
+
+func advice(r ralph.Report) string {
 	text := r.Outcome.Row().Advice
 	var last ralph.Iteration
 	if n := len(r.Iterations); n > 0 {

@@ -126,7 +126,11 @@ func (m record) history() doc.Section {
 	if m.History.Cut {
 		all = "≥\u00a0" + all
 	}
-	g.Total = []doc.Text{doc.Line("Total"), doc.Line(fmt.Sprint(iterations)), doc.Line(doc.Tight(branchCost(m.Report).String())), nil, doc.Line(all)}
+	total := doc.Nothing // where only lanes' stories were put onto the branch
+	if iterations > 0 {
+		total = fmt.Sprint(iterations)
+	}
+	g.Total = []doc.Text{doc.Line("Total"), doc.Line(total), doc.Line(doc.Tight(branchCost(m.Report).String())), nil, doc.Line(all)}
 	s := doc.Section{Title: doc.Line("History of the branch"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if m.Budget.Total > 0 {
 		s.Blocks = append(s.Blocks, doc.Para("Cost of the branch: ", doc.Strong(cost), "."))

@@ -174,6 +174,9 @@ func document(r ralph.Report) object {
 			{"total_cost_micro_usd", positive(r.Budget.Total)}, {"tokens", positive(r.Budget.Tokens)}, {"until", r.Budget.Until},
 		}},
 	}
+	if r.Resumed {
+		o = append(o, object{{"cost_before", r.Before}}...)
+	}
 	if words.HasTasks(r) {
 		o = append(o, object{{"tasks", taskListObject(r.Tasks)}}...)
 	}

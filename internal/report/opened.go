@@ -251,12 +251,8 @@ func (m record) judged(it ralph.Iteration, r words.Row) doc.Block {
 	}
 	blocks := make([]doc.Block, 0, len(it.Verdicts))
 	for _, v := range it.Verdicts {
-		icon := "✅ "
-		if !v.Passed {
-			icon = "❌ "
-		}
 		how, reason := words.Failed(v)
-		t := doc.Line(icon, doc.Mono(v.Command, m.command), " "+how)
+		t := doc.Line(words.Icon(v)+" ", doc.Mono(v.Command, m.command), " "+how)
 		if reason != "" {
 			t = doc.Line(t, ": ", doc.Foreign(reason, m.cell))
 		}

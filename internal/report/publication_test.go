@@ -19,7 +19,7 @@ func TestHistoryOfTheBranch(t *testing.T) {
 		for _, part := range []string{
 			"### History of the branch\n", "| [40](https://github.com/octo/calc/actions/runs/40) | 1–10 | $4.80 | not complete | 9 |\n",
 			"| [41](https://github.com/octo/calc/actions/runs/41) | 11 | about $0.25 | ✅ completed | 1 |\n",
-			"| [this run](https://github.com/octo/calc/actions/runs/42) | 12–13 | $0.03 | ✅ completed | 2 |\n",
+			"| [this run](https://github.com/octo/calc/actions/runs/42) | 12–13 | $0.0274 | ✅ completed | 2 |\n",
 			"| **Total** | **13** | **about $5.08** | | **12** |\n", "Cost of the branch: **about $5.08 of $20.00 (max-total-cost-usd)**.",
 			"Iterations 1–2 of this run are iterations 12–13 of the branch, as its commit messages say.",
 		} {

@@ -17,21 +17,21 @@ import (
 func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
-		"completed":      "✅ Completed in 2 iterations — $0.03, 41s",
-		"max-iterations": "⚠️ Stopped at the iteration limit (3 iterations), not complete — $0.04, 6m7s",
+		"completed":      "✅ Completed in 2 iterations — $0.0274, 41s",
+		"max-iterations": "⚠️ Stopped at the iteration limit (3 iterations), not complete — $0.0369, 6m7s",
 		"budget":         "⚠️ Stopped by the budget ($5.00) after 3 iterations, not complete — $5.76, 6m7s",
-		"deadline":       "⚠️ Stopped at the time limit after 3 iterations, not complete — $0.04, 6m7s",
-		"stalled":        "⚠️ Stopped: no progress after 3 iterations, not complete — $0.04, 6m7s",
-		"waiting":        "⏳ Waiting for a person after 3 iterations — $0.04, 6m7s",
-		"blocked":        "❌ Blocked after 3 iterations: the work may not be published — $0.04, 6m7s",
-		"quota":          "⏳ Stopped by the provider's usage limit after 1 iteration — ≥ $0.01, 6m7s",
-		"interrupted":    "🛑 Interrupted after 1 iteration — $0.01, 6m7s",
+		"deadline":       "⚠️ Stopped at the time limit after 3 iterations, not complete — $0.0369, 6m7s",
+		"stalled":        "⚠️ Stopped: no progress after 3 iterations, not complete — $0.0369, 6m7s",
+		"waiting":        "⏳ Waiting for a person after 3 iterations — $0.0369, 6m7s",
+		"blocked":        "❌ Blocked after 3 iterations: the work may not be published — $0.0369, 6m7s",
+		"quota":          "⏳ Stopped by the provider's usage limit after 1 iteration — ≥ $0.0123, 6m7s",
+		"interrupted":    "🛑 Interrupted after 1 iteration — $0.0123, 6m7s",
 		"invalid":        "❌ Not started: configuration error",
 		"plan-missing":   "❌ Not started: there is no implementation plan",
 		"prompt-invalid": "❌ Not started: the prompt never asks for the completion signal",
 		"skipped":        "⏭️ Nothing to do",
 		"agent-failed":   "❌ The agent failed after 1 iteration — cost unknown, 6m7s",
-		"git-failed":     "❌ Git or the pull request failed after 2 iterations — $0.03, 41s",
+		"git-failed":     "❌ Git or the pull request failed after 2 iterations — $0.0274, 41s",
 		"unknown-costs":  "✅ Completed in 2 iterations — cost unknown, 41s",
 	}
 	for name, r := range samples() {
@@ -350,7 +350,7 @@ func TestCharts(t *testing.T) {
 func TestAnnouncement(t *testing.T) {
 	t.Parallel()
 	r := gitFailed()
-	if got, want := report.Headline(r), "Git or the pull request failed after 2 iterations — $0.03, 41s"; got != want {
+	if got, want := report.Headline(r), "Git or the pull request failed after 2 iterations — $0.0274, 41s"; got != want {
 		t.Errorf("Headline(git-failed) = %q, want %q", got, want)
 	}
 	want := "the pull request could not be made\n" + r.Publication.Errors[0] + "\nSee what failed above; nothing that was pushed before is lost.\nBranch: " + r.Publication.Branch

@@ -92,12 +92,12 @@ func (m record) figures() []doc.Fact {
 	if len(m.Iterations) > 0 {
 		u := m.Usage()
 		cost := u.Cost.String()
-		if m.Before.Amount > 0 {
+		if m.Before != (ralph.Cost{}) {
 			cost = words.Resumed(m.Before.Add(u.Cost).String(), m.Before)
 		}
-		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens))})
+		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(cost)}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens) + words.Since(m.Resumed))})
 	}
-	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration))})
+	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration) + words.Since(m.Resumed))})
 	if !m.Started.IsZero() {
 		facts = append(facts, doc.Fact{Name: "Started", Text: doc.Line(words.Stamp(m.Started))})
 	}
@@ -382,7 +382,7 @@ func (m record) remaining() []doc.Text {
 	failed := 0
 	verdicts, in := m.lastVerdicts()
 	for _, v := range verdicts {
-		if v.Passed || saysFindings(m.Report, v) {
+		if v.Passed || v.Unfinished || saysFindings(m.Report, v) {
 			continue
 		}
 		if failed++; failed > m.list {

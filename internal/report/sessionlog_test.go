@@ -14,7 +14,7 @@ func TestSessionLogToTheLetter(t *testing.T) {
 	t.Parallel()
 	double, single := strings.Repeat("=", 80), strings.Repeat("-", 80)
 	want := double + "\nITERATION 1\n" + double + "\nMode: build\nStart Time: 2026-02-05 10:00:00 UTC\n" + single + "\n" +
-		single + "\nITERATION 1 COMPLETE\nEnd Time: 2026-02-05 10:00:41 UTC\nDuration: 41s\nAPI Requests: 8\nModel: claude-sonnet-4-5\nMessages: 8\nCost: $0.03\nRetries: 1\nStatus: success (complete)\n" + double + "\n\n" +
+		single + "\nITERATION 1 COMPLETE\nEnd Time: 2026-02-05 10:00:41 UTC\nDuration: 41s\nAPI Requests: 8\nModel: claude-sonnet-4-5\nMessages: 8\nCost: $0.0274\nRetries: 1\nStatus: success (complete)\n" + double + "\n\n" +
 		double + "\nSESSION SUMMARY\n" + double + "\nTotal Iterations: 1\nSuccessful: 1\nFailed: 0\nTotal Duration: 41s\nExit Reason: completed: the agent promised COMPLETE\nExit Code: 0\n" + double + "\n"
 	if got := session("build", "the agent promised COMPLETE"); got != want {
 		t.Errorf("session log =\n%s\nwant\n%s", got, want)

@@ -137,7 +137,7 @@ func TestStepsInTheLogs(t *testing.T) {
 	end := func(it ralph.Iteration) ralph.Event {
 		return ralph.Event{Kind: ralph.EventIterationEnd, Iteration: it.Number, Record: &it}
 	}
-	if got, want := f.Lines(end(r.Iterations[1])), []string{"= Iteration 2: review US-002: changes requested, 4 stories left, 50s, $0.01, 1 file (+2 −1), guardrails 1/1"}; !slices.Equal(got, want) {
+	if got, want := f.Lines(end(r.Iterations[1])), []string{"= Iteration 2: review US-002: changes requested, 4 stories left, 50s, $0.0123, 1 file (+2 −1), guardrails 1/1"}; !slices.Equal(got, want) {
 		t.Errorf("Lines(review) = %q, want %q", got, want)
 	}
 	problem := r.Iterations[0].Settled.Problems[0]

@@ -60,7 +60,7 @@ func TestAgentsAndModels(t *testing.T) {
 	}
 	s := report.Summary(tookOver())
 	for _, row := range []string{
-		"| `claude` | `claude-haiku-5-5` | 1 | 2.3K\u00a0/\u00a0140 | $0.0003 |\n| `claude` | `claude-sonnet-4-5` | 1 | 20K\u00a0/\u00a0500 | $0.01 |\n| `codex` | `gpt-6.1-sol` | 1 | 31K\u00a0/\u00a0510 | about\u00a0$0.03 |\n\n",
+		"| `claude` | `claude-haiku-5-5` | 1 | 2.3K\u00a0/\u00a0140 | $0.0003 |\n| `claude` | `claude-sonnet-4-5` | 1 | 20K\u00a0/\u00a0500 | $0.0120 |\n| `codex` | `gpt-6.1-sol` | 1 | 31K\u00a0/\u00a0510 | about\u00a0$0.0268 |\n\n",
 		"· agents `claude`, `codex` (`claude-sonnet-4-5`, `gpt-6.1-sol`) ·",
 	} {
 		if !strings.Contains(s, row) {
@@ -106,8 +106,8 @@ func TestEstimatedCosts(t *testing.T) {
 		note string
 	}{
 		{"a lower bound", estimated(), "≥ ~$1.20", note},
-		{"a part", tookOver(), "about $0.04", note},
-		{"reported", reported, "$0.03", ""},
+		{"a part", tookOver(), "about $0.0391", note},
+		{"reported", reported, "$0.0274", ""},
 		{"without a date", undated, "≥ ~$1.20", "Costs are estimated from list prices; tokens as the CLI reports them."},
 	} {
 		page, err := report.HTML(c.r, nil)

@@ -42,10 +42,12 @@ func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.ends.incomp
 const reportName = "report.json"
 
 // writeFiles leaves the report in the run directory. What cannot be written is
-// said; it does not change the outcome.
+// said; it does not change the outcome. Locally a run that did not start leaves that of the
+// run before, which is still the last one.
 func (r *Record) writeFiles(public ralph.Report) {
 	r.log(logs.SessionSummary(public))
-	if r.files == nil {
+	refused := len(public.Iterations) == 0 && (!r.ends.ready || public.Outcome.Row().Kind == ralph.Misconfigured)
+	if r.files == nil || refused && r.runner == nil {
 		return
 	}
 	var kept *transcript.Kept

@@ -178,7 +178,7 @@ func (b *branch) guardrails() []ralph.Guardrail {
 	}
 	list := guard.New(specs, guard.Setting{
 		Process: b.setup.Around(b.sideBySide()), Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
-		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.WatchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
+		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Watch: b.network.WatchEngines, SpillDir: b.temp.store, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars, Earlier: b.Before.Iterations,
 	})
 	if b.repo == nil {
 		return list

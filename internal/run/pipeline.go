@@ -45,9 +45,12 @@ type Input struct {
 
 // Before is what a run goes on with.
 type Before struct {
-	Cost ralph.Cost   // of the runs before it
-	Left *left.Left   // what the job's step has left, which Post publishes; nil in a Run
-	Step *stepdir.Dir // of the step on the runner itself; nil: it has none
+	Resumed    bool             // with runs, of which the next three are
+	Cost       ralph.Cost       //
+	Iterations int              // that ended
+	Limits     map[string]int64 // see [lastrun.Run]
+	Left       *left.Left       // what the job's step has left, which Post publishes; nil in a Run
+	Step       *stepdir.Dir     // of the step on the runner itself; nil: it has none
 	// Locked reports whether the run is a part of another one, which has the workspace for
 	// itself, hears who asks it to end, and is the last run of the directory.
 	Locked bool

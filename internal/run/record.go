@@ -38,6 +38,7 @@ type Record struct {
 
 	ends struct {
 		incompleteOK bool // a run that is not completed exits with 0
+		ready        bool // all was there that the run needs to begin
 		elsewhere    bool // a lane, of which the job that integrates tells: no summary, unless it failed
 	}
 }
@@ -46,6 +47,7 @@ func newRecord(in *Input, undo *cleanup) *Record {
 	r := &Record{
 		report: ralph.Report{
 			Version: in.Version, Started: time.Now(), Repository: in.Site.Repository, Actor: in.Site.Actor,
+			Resumed: in.Before.Resumed, Before: in.Before.Cost,
 			Publication: ralph.Publication{ServerURL: in.Site.ServerURL, PullRequest: ralph.PullRequest{Operation: ralph.OperationNone}},
 		},
 		out: in.Output, redact: in.Redactor, mask: in.Redactor.Text, runner: in.Runner, undo: undo,

@@ -16,6 +16,7 @@ import (
 // logs`. The one of the run before stays until here, where all is ready: a run that does
 // not start is not the last one.
 func (w *work) remember() {
+	w.rec.ends.ready = true
 	dir := lastrun.Dir(w.getenv)
 	if !w.local() || dir == "" || w.Before.Locked {
 		return
@@ -24,12 +25,11 @@ func (w *work) remember() {
 		Version: w.Version, Workspace: w.Workspace, Folder: w.locked(), PID: os.Getpid(), Command: w.command(w.rec.masked),
 		Mode: w.cfg.Mode, Task: lastrun.Short(w.rec.report.Task, lastrun.MaxTask, w.rec.masked), Agent: w.cfg.Agent.Name, Started: w.rec.started(),
 		Log: w.session, Files: w.files.FullPath(""), Branch: gitdir.Branch(w.dir()), Now: "setup", MaxIterations: w.cfg.Loop.MaxIterations,
-		Before: w.Before.Cost,
+		Before: w.Before.Cost, Earlier: w.Before.Iterations, Limits: w.Before.Limits,
 	}
 	if w.repo != nil {
 		run.Branch, run.Ours, run.Base = w.start.Branch, true, w.start.Base
 	}
-	w.rec.report.Before = w.Before.Cost
 	last, err := lastrun.Begin(dir, run)
 	if err != nil {
 		w.rec.out.Aside("This run is not recorded for ralph status, ralph logs and ralph resume: " + err.Error())

@@ -21,7 +21,7 @@ func Guardrails(out io.Writer, last lastrun.Run, iteration int) error {
 	defer root.Close()
 	pattern := "guardrail_*.log"
 	if iteration > 0 {
-		pattern = fmt.Sprintf("guardrail_%03d_*.log", iteration)
+		pattern = fmt.Sprintf("guardrail_%03d_*.log", last.Earlier+iteration)
 	}
 	names, err := fs.Glob(root.FS(), pattern)
 	if err != nil {

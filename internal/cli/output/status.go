@@ -21,6 +21,8 @@ type Status struct {
 	State lastrun.State // empty: no run is recorded
 	Now   time.Time
 	Here  string // the current directory
+	// Refused is why ralph resume does not go on with the run as it is; nil if it does.
+	Refused error
 }
 
 // Text is for people.
@@ -101,7 +103,7 @@ func (s Status) headline() string {
 func (s Status) cost() string {
 	cost, before, now := s.used().Cost, s.Run.Before, s.State != lastrun.Ended
 	switch all := before.Add(cost).String() + map[bool]string{true: " so far"}[now]; {
-	case before.Amount > 0:
+	case before != ralph.Cost{}:
 		return words.Resumed(all, before)
 	case !now: // the headline says it
 		return ""
@@ -118,7 +120,8 @@ func (s Status) used() ralph.Usage { return s.Run.Used.Add(s.Run.Turn) }
 func guardrailLine(g lastrun.Guardrail) string {
 	verdict := "passed"
 	if !g.Passed {
-		verdict = fmt.Sprintf("failed (exit code %d)", g.ExitCode)
+		how, reason := words.Failed(ralph.Verdict{ExitCode: g.ExitCode, Reason: cmp.Or(g.Reason, fmt.Sprintf("exit code %d", g.ExitCode)), Broken: g.Broken, Unfinished: g.Unfinished})
+		verdict = how + " (" + reason + ")"
 	}
 	when := "before any change"
 	if g.Iteration > 0 {
@@ -191,14 +194,16 @@ func (s Status) next() string {
 	switch {
 	case s.State == lastrun.Running || run.Mode == config.ModeSession, s.State == lastrun.Ended && run.End.Outcome == ralph.Completed:
 		return ""
-	case s.State == lastrun.Ended && run.End.Outcome.Row().Kind == ralph.Misconfigured && run.Done == 0:
-		return "mend what is wrong, then give the command again"
 	case s.State == lastrun.Ended && run.End.Outcome.Row().Kind == ralph.Misconfigured:
 		return "mend what is wrong; then ralph resume goes on with it"
+	case s.Refused != nil && len(run.Command.Withheld) > 0:
+		return s.Refused.Error()
 	case s.State == lastrun.Ended && run.End.Limit == "max-total-cost-usd":
 		return "ralph resume goes on with it, given a higher --max-total-cost-usd"
 	case s.State == lastrun.Ended && run.End.Limit != "":
 		return fmt.Sprintf("ralph resume goes on with it, given more of that limit, such as --%s=%s", run.End.Limit, more[run.End.Limit])
+	case s.Refused != nil:
+		return s.Refused.Error()
 	}
 	return "ralph resume goes on with it"
 }
@@ -223,11 +228,14 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		return json.Marshal(o)
 	}
 	type guardrail struct {
-		Command   string `json:"command"`
-		Passed    bool   `json:"passed"`
-		ExitCode  int    `json:"exit_code"`
-		Iteration int    `json:"iteration"`
-		Log       string `json:"log"`
+		Command    string `json:"command"`
+		Passed     bool   `json:"passed"`
+		ExitCode   int    `json:"exit_code"`
+		Reason     string `json:"reason"`
+		Broken     bool   `json:"broken"`
+		Unfinished bool   `json:"unfinished"`
+		Iteration  int    `json:"iteration"`
+		Log        string `json:"log"`
 	}
 	guardrails := []guardrail{}
 	for _, g := range run.Guardrails {
@@ -238,7 +246,7 @@ func (s Status) MarshalJSON() ([]byte, error) {
 		"version": run.Version, "mode": run.Mode, "task": run.Task, "agent": run.Agent, "started": run.Started.UTC(), "seen": run.Seen.UTC(),
 		"iteration": run.Iteration, "max_iterations": run.MaxIterations, "iterations_done": run.Done,
 		"cost_usd": used.Cost.Amount.Dollars(), "cost_known": !used.Cost.Unknown, "tokens": used.Tokens.Total(), "guardrails": guardrails,
-		"cost_usd_before": run.Before.Amount.Dollars(), "branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
+		"cost_usd_before": run.Before.Amount.Dollars(), "cost_known_before": !run.Before.Unknown, "branch": run.Branch, "base": run.Base, "log": run.Log, "left": append([]string{}, s.left()...),
 	} {
 		o[name] = value
 	}

@@ -100,6 +100,7 @@ func (r *waves) runLane(ctx context.Context, pool *proc.Pool, w *wave, l *lane, 
 	exit, err := pool.Run(running, proc.Command{
 		Argv: r.argv(w, l, project, until), Dir: project, Env: r.Environ, Stdout: stdout, Stderr: stderr,
 	})
+	l.ran = err == nil && exit.Code != ralph.Invalid.ExitCode(false)
 	close(ended)
 	asking.Wait()
 	stdout.end()

@@ -44,9 +44,9 @@ func Local(ctx context.Context, c Command) (exitCode int, err error) {
 		Rules:  tasks.Rules{ReviewCap: cfg.Tasks.ReviewCap, SkipReview: cfg.Tasks.SkipReview, Only: cfg.Tasks.Stories},
 		Limits: limits{Cost: cfg.Limits.Cost, Iterations: cfg.Loop.MaxIterations},
 		Args:   args(flags, c.Verbose), Self: in.Self, Environ: in.Environ, Print: in.Output, Interrupted: in.Interrupted,
-		Records: lastrun.Dir(c.Getenv), Record: lastrun.Run{
+		Resumed: in.Before.Resumed, Records: lastrun.Dir(c.Getenv), Record: lastrun.Run{
 			Version: in.Version, PID: os.Getpid(), Command: command, Mode: cfg.Mode, Agent: cfg.Agent.Name, Started: started,
-			Branch: gitdir.Branch(in.Workspace), Before: in.Before.Cost, MaxIterations: cfg.Loop.MaxIterations,
+			Branch: gitdir.Branch(in.Workspace), Before: in.Before.Cost, Earlier: in.Before.Iterations, Limits: in.Before.Limits, MaxIterations: cfg.Loop.MaxIterations,
 		},
 	}
 	if cfg.Limits.Duration > 0 {
@@ -74,8 +74,10 @@ func Local(ctx context.Context, c Command) (exitCode int, err error) {
 		sign = end.Outcome.Row().Sign + " "
 	}
 	in.Output.Say(sign + end.headline())
-	if end.Reason != "" {
-		in.Output.Say(end.Reason)
+	for _, line := range []string{end.Reason, end.Advice} {
+		if line != "" {
+			in.Output.Say(line)
+		}
 	}
 	return end.Outcome.ExitCode(cfg.Loop.IncompleteOK), nil
 }

@@ -39,6 +39,7 @@ type options struct {
 	Integrate   func(ctx context.Context, dir string) (ralph.Report, error) // puts what is in dir onto the branch
 	Records     string                                                      // where runs are recorded; empty: nowhere
 	Record      lastrun.Run                                                 // of this run, as far as others know it
+	Resumed     bool
 }
 
 // limits are of all lanes of all waves together; 0: none.
@@ -59,9 +60,13 @@ type printer interface {
 type ending struct {
 	Outcome ralph.Outcome
 	Reason  string // for people
+	Advice  string // what to do next; empty: nothing in particular
 	Limit   string // the input that ended it; empty: another reason
 	Done    int    // stories of the list that are done
 	Of      int
+	Cost    ralph.Cost    // of lanes and integrations
+	Took    time.Duration // since the run began, or was resumed
+	Resumed bool
 }
 
 // waves is a parallel run: wave after wave.
@@ -72,9 +77,10 @@ type waves struct {
 	state    string // directory of this list's lanes on this branch
 	files    string // .ralph of the project
 	last     *lastrun.Recorder
-	used     totals // of the lanes, since this run began
-	wave     int    // number of the last one that was planned or taken up
-	reported bool   // an integration has left its report
+	used     totals     // of the lanes, since this run began
+	merged   ralph.Cost // what the integrations cost
+	wave     int        // number of the last one that was planned or taken up
+	reported bool       // an integration has left its report
 }
 
 // totals are what lanes used.
@@ -113,6 +119,7 @@ func work(ctx context.Context, o options) (ending, error) {
 	if err != nil {
 		end = ending{Outcome: ralph.Invalid, Reason: err.Error()}
 	}
+	end.Cost, end.Took, end.Resumed = r.used.cost.Add(r.merged), time.Since(r.Record.Started), r.Resumed
 	r.forget(end)
 	return end, err
 }
@@ -202,7 +209,8 @@ func (r *waves) integrate(ctx context.Context, w *wave) (*ralph.Report, error) {
 	r.Print.Say(fmt.Sprintf("Wave %d: the lanes have finished %d of %s. Putting them onto %s", w.plan.Wave, finished, words.Stories(all), printable.Clean(w.part().Branch, 200)))
 	r.git.Close() // the integration ends all processes that are not its own
 	report, err := r.Integrate(ctx, w.dir)
-	r.reported = true
+	r.reported, r.merged = true, r.merged.Add(report.Usage().Cost)
+	r.note(r.used)
 	return &report, errors.Join(err, r.openGit(ctx))
 }
 
@@ -253,9 +261,9 @@ func (r *waves) over(ctx context.Context, w *wave, report *ralph.Report) (ending
 	}
 	switch {
 	case ctx.Err() != nil:
-		end.Outcome, end.Reason = ralph.Interrupted, "Run it again to continue."
+		end.Outcome, end.Reason, end.Advice = ralph.Interrupted, "the run was cancelled", "Run it again to continue."
 		if n := w.waiting(list, r.Rules); n > 0 {
-			end.Reason = fmt.Sprintf("Run it again to continue: %s finished in the lanes, and not on the branch yet.", words.Stories(n)+map[bool]string{true: " is", false: " are"}[n == 1])
+			end.Reason += fmt.Sprintf(": %s finished in the lanes, and not on the branch yet", words.Stories(n)+map[bool]string{true: " is", false: " are"}[n == 1])
 		}
 	case report != nil && report.Outcome == ralph.Interrupted:
 		end.Outcome, end.Reason = ralph.Interrupted, report.Reason

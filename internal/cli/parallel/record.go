@@ -116,14 +116,14 @@ func (t totals) plus(now, before *wave) totals {
 // note notes what the lanes used so far.
 func (r *waves) note(used totals) {
 	r.last.Note(func(run *lastrun.Run) {
-		run.Iteration, run.Done, run.Used = used.iterations, used.iterations, ralph.Usage{Cost: used.cost}
+		run.Iteration, run.Done, run.Used = used.iterations, used.iterations, ralph.Usage{Cost: used.cost.Add(r.merged)}
 	})
 }
 
 // forget ends the record.
 func (r *waves) forget(e ending) {
 	last := lastrun.End{
-		Outcome: e.Outcome, Limit: e.Limit, ExitCode: e.Outcome.ExitCode(false), Headline: e.headline(), Reason: e.Reason, Duration: time.Since(r.Record.Started),
+		Outcome: e.Outcome, Limit: e.Limit, ExitCode: e.Outcome.ExitCode(false), Headline: e.headline(), Reason: e.Reason, Duration: e.Took,
 	}
 	if e.Done < e.Of {
 		last.Left = []string{fmt.Sprintf("not done: %d of %d stories", e.Of-e.Done, e.Of)}
@@ -143,5 +143,9 @@ func (e ending) headline() string {
 	if what == "" {
 		what = "Stopped"
 	}
-	return fmt.Sprintf("%s: %d of %d stories are done", what, e.Done, e.Of)
+	text := fmt.Sprintf("%s: %d of %d stories are done", what, e.Done, e.Of)
+	if e.Cost == (ralph.Cost{}) && e.Done == 0 {
+		return text // nobody was asked
+	}
+	return text + " — " + words.Cost(e.Cost) + ", " + words.Span(e.Took) + words.Since(e.Resumed)
 }

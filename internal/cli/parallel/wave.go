@@ -39,6 +39,7 @@ type lane struct {
 	result     *fanout.Result // the last that it handed over; nil: none
 	budget     ralph.MicroUSD // that it may have cost at its end; 0: no limit
 	iterations int            // that it may take now; 0: as many as its stories need
+	ran        bool           // now, so that it may have cost something
 }
 
 func (w *wave) part() *fanout.Part { return &w.plan.Parts[0] }
@@ -362,6 +363,9 @@ func (r *waves) workOn(ctx context.Context, w *wave, lanes []*lane) error {
 	}
 	r.used = r.used.plus(now, w)
 	for i, l := range now.lanes {
+		if w.lanes[i].ran && l.result == nil {
+			r.used.cost.Unknown = true
+		}
 		w.lanes[i].result = l.result
 	}
 	r.note(r.used)

@@ -94,25 +94,31 @@ type More struct {
 	Changed                                             bool   // files of configuration and task may have changed
 }
 
-// Plan is the flags with which a run goes on whose configuration is cfg now, and the
-// line that says so.
-func Plan(last lastrun.Run, state lastrun.State, cfg config.Config, more More) (flags map[string]string, opening string, err error) {
+// Way is how a run goes on.
+type Way struct {
+	Flags   map[string]string
+	Opening string           // the line that says so
+	Limits  map[string]int64 // of which the flags have what remains, see [lastrun.Run]
+}
+
+// Plan is how a run goes on whose configuration is cfg now.
+func Plan(last lastrun.Run, state lastrun.State, cfg config.Config, more More) (Way, error) {
 	if changed := changes(last, cfg); len(changed) > 0 && !more.Changed {
-		return nil, "", fmt.Errorf("changed since the last run: %s. To go on with what it says now: ralph resume --changed", strings.Join(changed, ", "))
+		return Way{}, fmt.Errorf("changed since the last run: %s. To go on with what it says now: ralph resume --changed", strings.Join(changed, ", "))
 	}
 	if here := gitdir.Branch(last.Workspace); !last.Ours && here != last.Branch {
-		return nil, "", fmt.Errorf("the last run worked on %s, and %s is checked out: git switch %[1]s, or start anew", branchName(last.Branch), branchName(here))
+		return Way{}, fmt.Errorf("the last run worked on %s, and %s is checked out: git switch %[1]s, or start anew", branchName(last.Branch), branchName(here))
 	}
-	flags = maps.Clone(last.Command.Flags)
+	flags := maps.Clone(last.Command.Flags)
 	if last.Ours {
 		flags["branch"], flags["branch-suffix"] = last.Branch, "none"
 	}
 	if last.Ours && last.Base != "" && cfg.Git.Base == "" && state == lastrun.Ended {
 		flags["base"] = last.Base
 	}
-	remain, err := more.limits(last, cfg, flags)
+	remain, limits, err := more.limits(last, cfg, flags)
 	if err != nil {
-		return nil, "", err
+		return Way{}, err
 	}
 	how := "was killed"
 	if state == lastrun.Ended {
@@ -122,12 +128,13 @@ func Plan(last lastrun.Run, state lastrun.State, cfg config.Config, more More) (
 	if state == lastrun.Ended {
 		how += " (" + cmp.Or(last.End.Limit, string(last.End.Outcome)) + ")"
 	}
-	return flags, fmt.Sprintf("Going on with the run of %s, which %s: %s.",
-		words.Stamp(last.Started), how, cmp.Or(strings.Join(remain, ", "), "no limit")), nil
+	opening := fmt.Sprintf("Going on with the run of %s, which %s: %s.", words.Stamp(last.Started), how, cmp.Or(strings.Join(remain, ", "), "no limit"))
+	return Way{Flags: flags, Opening: opening, Limits: limits}, nil
 }
 
 // limits puts what remains of a run's limits into the flags, and says it.
-func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]string) (remain []string, err error) {
+func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]string) (remain []string, limits map[string]int64, err error) {
+	limits = map[string]int64{}
 	used := last.Used.Add(last.Turn)
 	spent := last.Seen.Sub(last.Started)
 	if last.End != nil {
@@ -151,29 +158,31 @@ func (m More) limits(last lastrun.Run, cfg config.Config, flags map[string]strin
 	for _, l := range []struct {
 		name, given string
 		limit, used int64
+		least       bool // more may be used
 		flag, words func(int64) string
 		unit        string
 	}{
-		{iterations, m.Iterations, int64(cfg.Loop.MaxIterations), int64(last.Done), number, number, " iterations"},
-		{"max-cost-usd", m.CostUSD, int64(cfg.Limits.Cost), int64(used.Cost.Amount), dollars, func(n int64) string { return ralph.MicroUSD(n).String() }, ""},
-		{"max-total-cost-usd", m.TotalCostUSD, 0, 0, nil, nil, ""}, // counts the runs before
-		{"max-tokens", m.Tokens, cfg.Limits.Tokens, used.Tokens.Total(), number, number, " tokens"},
-		{"max-duration", m.Duration, int64(cfg.Limits.Duration), int64(spent), duration, func(n int64) string { return words.Span(time.Duration(n)) }, ""},
+		{iterations, m.Iterations, int64(cfg.Loop.MaxIterations), int64(last.Done), false, number, number, " iterations"},
+		{"max-cost-usd", m.CostUSD, int64(cfg.Limits.Cost), int64(used.Cost.Amount), used.Cost.Unknown, dollars, func(n int64) string { return ralph.MicroUSD(n).String() }, ""},
+		{"max-total-cost-usd", m.TotalCostUSD, 0, 0, false, nil, nil, ""}, // counts the runs before
+		{"max-tokens", m.Tokens, cfg.Limits.Tokens, used.Tokens.Total(), used.Tokens.Unknown, number, number, " tokens"},
+		{"max-duration", m.Duration, int64(cfg.Limits.Duration), int64(spent), false, duration, func(n int64) string { return words.Span(time.Duration(n)) }, ""},
 	} {
-		left := l.limit - l.used
+		left, whole := l.limit-l.used, cmp.Or(last.Limits[l.name], l.limit)
 		switch {
 		case l.given != "":
 			set(l.name, l.given)
 			remain = append(remain, "given --"+l.name+"="+printable.Clean(l.given, 40))
 		case l.limit == 0:
 		case left <= 0:
-			return nil, fmt.Errorf("the last run has used up its %s (%s). To give it more: ralph resume --%s=…", l.name, l.words(l.limit), l.name)
+			return nil, nil, fmt.Errorf("the last run has used up its %s (%s). To give it more: ralph resume --%s=…", l.name, l.words(whole), l.name)
 		default:
 			set(l.name, l.flag(left))
-			remain = append(remain, fmt.Sprintf("%s of %s%s remain", l.words(left), l.words(l.limit), l.unit))
+			limits[l.name] = whole
+			remain = append(remain, fmt.Sprintf("%s%s of %s%s remain", map[bool]string{true: "at most "}[l.least], l.words(left), l.words(whole), l.unit))
 		}
 	}
-	return remain, nil
+	return remain, limits, nil
 }
 
 func number(n int64) string  { return strconv.FormatInt(n, 10) }

@@ -55,18 +55,18 @@ func TestIterationsThatRemain(t *testing.T) {
 		run.Command.Flags = tt.flags
 		var cfg config.Config
 		cfg.Loop.MaxIterations = tt.limit
-		flags, opening, err := resume.Plan(run, lastrun.Killed, cfg, resume.More{Iterations: tt.given})
+		way, err := resume.Plan(run, lastrun.Killed, cfg, resume.More{Iterations: tt.given})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for name, value := range flags {
+		for name, value := range way.Flags {
 			if strings.HasPrefix(name, "max") {
 				got = append(got, name+"="+value)
 			}
 		}
-		if strings.Join(got, " ") != tt.want || !strings.Contains(opening, tt.beside) {
-			t.Errorf("%s with %v: %v, %q; want %s, %q", tt.mode, tt.flags, got, opening, tt.want, tt.beside)
+		if strings.Join(got, " ") != tt.want || !strings.Contains(way.Opening, tt.beside) {
+			t.Errorf("%s with %v: %v, %q; want %s, %q", tt.mode, tt.flags, got, way.Opening, tt.want, tt.beside)
 		}
 	}
 }

@@ -356,8 +356,9 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	if it.Change.Files > 0 {
 		facts = append(facts, words.Plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
 	}
-	if n := len(words.OfSettings(it.Verdicts)); n > 0 {
-		facts = append(facts, fmt.Sprintf("guardrails %d/%d", n-len(r.Failing), n))
+	if len(words.OfSettings(it.Verdicts)) > 0 {
+		_, passed, _ := strings.Cut(r.Guardrails, " ")
+		facts = append(facts, "guardrails "+passed)
 	}
 	return []string{f.paint(doc.Bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(doc.End), it.Number, strings.Join(facts, ", ")))}
 }
@@ -388,19 +389,22 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 	if v.Passed {
 		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(doc.Ok), name, v.ExitCode, words.Span(v.Duration)))}
 	}
-	what, reason := "failed", doc.OneLine(v.Reason, 300)
-	if v.Broken {
+	what, reason, sign, colour := "failed", doc.OneLine(v.Reason, 300), doc.Bad, doc.Red
+	switch {
+	case v.Unfinished:
+		what, sign, colour = "not finished", doc.Warn, doc.Yellow
+	case v.Broken:
 		what = "could not be started"
 	}
 	if reason == "" {
 		reason = fmt.Sprintf("exit code %d", v.ExitCode)
 	}
 	facts := []string{reason, words.Span(v.Duration)}
-	if v.Action != "" {
+	if v.Action != "" && !v.Unfinished {
 		facts = append(facts, "action "+string(v.Action))
 	}
-	line := fmt.Sprintf("%s Guardrail %s: %s (%s)", f.sign(doc.Bad), what, name, strings.Join(facts, ", "))
-	lines := append([]string{f.paint(doc.Red, line)}, f.output(v.Output)...)
+	line := fmt.Sprintf("%s Guardrail %s: %s (%s)", f.sign(sign), what, name, strings.Join(facts, ", "))
+	lines := append([]string{f.paint(colour, line)}, f.output(v.Output)...)
 	if v.LogFile != "" {
 		lines = append(lines, f.paint(doc.Dim, "     log: "+doc.OneLine(v.LogFile, 300)))
 	}

@@ -95,13 +95,6 @@ func stories(w ralph.Wave, l Limits, link func(string) string) doc.Section {
 		follows = doc.Line(follows, ": ", doc.Foreign(w.Why, l.Line))
 	}
 	cost := "Lanes and integration: " + words.Cost(w.Cost)
-	if len(w.Earlier) > 0 {
-		all := w.Cost
-		for _, s := range w.Earlier {
-			all = all.Add(s.Cost)
-		}
-		cost += "; with what earlier waves brought in: " + words.Cost(all)
-	}
 	s := doc.Section{Title: doc.Line(fmt.Sprintf("Wave %d%s", w.Number, of)), Blocks: []doc.Block{
 		doc.Para(doc.Strong(strings.Join(parts, ", ")), ". "+cost+"."),
 		doc.Para(follows, "."),

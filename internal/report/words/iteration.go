@@ -132,16 +132,29 @@ func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
 	if len(verdicts) == 0 {
 		return doc.Nothing, nil
 	}
+	mark, passed := "✅", 0
 	for _, v := range verdicts {
-		if !v.Passed {
-			failing = append(failing, v.Command)
+		switch {
+		case v.Passed:
+			passed++
+		case v.Unfinished && len(failing) == 0:
+			mark = Icon(v)
+		case !v.Unfinished:
+			mark, failing = Icon(v), append(failing, v.Command)
 		}
 	}
-	mark := "✅"
-	if len(failing) > 0 {
-		mark = "❌"
+	return fmt.Sprintf("%s %d/%d", mark, passed, len(verdicts)), failing
+}
+
+// Icon is the sign of a verdict.
+func Icon(v ralph.Verdict) string {
+	switch {
+	case v.Passed:
+		return "✅"
+	case v.Unfinished:
+		return "🛑"
 	}
-	return fmt.Sprintf("%s %d/%d", mark, len(verdicts)-len(failing), len(verdicts)), failing
+	return "❌"
 }
 
 // OfSettings are the verdicts of the guardrails of the settings.
@@ -155,6 +168,8 @@ func Failed(v ralph.Verdict) (text, reason string) {
 	switch {
 	case v.Passed:
 		return "passed", ""
+	case v.Unfinished:
+		return "not finished", v.Reason
 	case v.Broken:
 		return "could not be started", v.Reason
 	case v.Reason != "":
@@ -315,7 +330,8 @@ func Rejections() map[ralph.Rejection]Rejection {
 
 // Why words why an iteration did not complete the run; found is false if it did.
 func Why(it ralph.Iteration) (why Rejection, found bool) {
-	if _, failing := guardrails(it.Verdicts); it.Rejection == ralph.RejectedGuardrails && len(failing) == 0 {
+	own := slices.ContainsFunc(it.Verdicts, func(v ralph.Verdict) bool { return v.Own && !v.Passed })
+	if _, failing := guardrails(it.Verdicts); it.Rejection == ralph.RejectedGuardrails && own && len(failing) == 0 {
 		const held = "the work cannot be published as it is"
 		return Rejection{"❌", "not publishable", held, held, ""}, true
 	}

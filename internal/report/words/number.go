@@ -43,6 +43,9 @@ func Plural(n int, noun string) string {
 
 // Span is a duration as people read it: 320ms, 4.2s, 41s, 6m7s, 1h2m.
 func Span(d time.Duration) string {
+	if d > time.Millisecond {
+		d = d.Round(time.Millisecond)
+	}
 	switch {
 	case d <= 0:
 		return "0s"
@@ -105,8 +108,20 @@ func Tokens(t ralph.Tokens) string {
 	return tokensIn(t) + " in" + cached + " / " + tokensOut(t) + " out"
 }
 
+// Since stands behind what leaves out all that came before the run was resumed; empty
+// unless it was.
+func Since(resumed bool) string {
+	if resumed {
+		return " since it was resumed"
+	}
+	return ""
+}
+
 // Resumed is a total with the cost before the run was resumed.
 func Resumed(total string, before ralph.Cost) string {
+	if before.Unknown && before.Amount == 0 {
+		return total + ", with an unknown cost before it was resumed"
+	}
 	return fmt.Sprintf("%s, with the %s before it was resumed", total, before)
 }
 

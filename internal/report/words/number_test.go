@@ -16,7 +16,7 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"0s": "0s", "-5s": "0s", "300us": "1ms", "320ms": "320ms", "1s": "1s", "4.24s": "4.2s", "9.96s": "10s", "41.4s": "41s", "59.9s": "1m0s", "6m7s": "6m7s", "59m59.9s": "1h0m", "90m": "1h30m", "26h": "26h0m",
+		"0s": "0s", "-5s": "0s", "300us": "1ms", "320ms": "320ms", "955.6ms": "956ms", "999.7ms": "1s", "1s": "1s", "4.24s": "4.2s", "9.96s": "10s", "41.4s": "41s", "59.9s": "1m0s", "6m7s": "6m7s", "59m59.9s": "1h0m", "90m": "1h30m", "26h": "26h0m",
 	} {
 		d := parse(t, in)
 		if got := Span(d); got != want {

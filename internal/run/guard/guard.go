@@ -46,6 +46,7 @@ type Setting struct {
 	// the agent can open; "" when they are the same.
 	ToWorkspace string
 	Redact      *secret.Redactor
+	Earlier     int // iterations before the first, whose logs are kept
 	// Truncate bounds the output in the feedback, in characters; 0 means
 	// DefaultTruncate.
 	Truncate int
@@ -113,13 +114,17 @@ func (g *guardrail) run(ctx context.Context, iteration int, show io.Writer) ralp
 		v.Action = ralph.Append
 	}
 	if ctx.Err() != nil {
-		v.Reason = "the run was over before it started"
+		v.Unfinished, v.Reason = true, "the run was over before it started"
 		g.explain(&v, nil, iteration == 0)
 		return v
 	}
 
 	sinks := []io.Writer{}
-	name := fmt.Sprintf("guardrail_%03d_%s.log", iteration, g.slug)
+	number := iteration
+	if number > 0 {
+		number += g.set.Earlier
+	}
+	name := fmt.Sprintf("guardrail_%03d_%s.log", number, g.slug)
 	log, logErr := g.set.Files.Create(name)
 	if logErr == nil {
 		v.LogFile = g.set.Files.Path(name)
@@ -154,7 +159,7 @@ func (g *guardrail) run(ctx context.Context, iteration int, show io.Writer) ralp
 	case err != nil:
 		v.ExitCode, v.Broken, v.Reason = -1, true, "could not be started: "+err.Error()
 	case exit.Why != proc.Exited:
-		v.ExitCode, v.Reason = -1, g.reason(exit)
+		v.ExitCode, v.Unfinished, v.Reason = -1, exit.Why == proc.Cancelled, g.reason(ctx, exit)
 	case exit.Code == NotExecutable || exit.Code == 127: // the shell's words for "not executable" and "not found"
 		v.Broken = true
 	case exit.Code == 0:
@@ -171,7 +176,7 @@ func (g *guardrail) run(ctx context.Context, iteration int, show io.Writer) ralp
 	return v
 }
 
-func (g *guardrail) reason(exit proc.Exit) string {
+func (g *guardrail) reason(ctx context.Context, exit proc.Exit) string {
 	switch exit.Why {
 	case proc.TimedOut:
 		return fmt.Sprintf("timed out after %s", g.spec.Timeout)
@@ -182,6 +187,9 @@ func (g *guardrail) reason(exit proc.Exit) string {
 	case proc.DiskFull:
 		return "ended: the disk is nearly full (min-free-disk)"
 	case proc.Cancelled:
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return "max-duration ended it"
+		}
 		return "cancelled"
 	}
 	return "ended early"

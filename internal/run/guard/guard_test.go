@@ -185,8 +185,8 @@ func TestNothingIsRunAfterTheEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	v := check(ctx, guard.New([]guard.Spec{{Command: "touch ran"}}, set)[0], 1)
-	if _, err := os.Stat(filepath.Join(set.Dir, "ran")); err == nil || v.Passed || v.Reason == "" {
-		t.Errorf("Check() after the end = %+v, want a failed verdict with a reason and no run", v)
+	if _, err := os.Stat(filepath.Join(set.Dir, "ran")); err == nil || v.Passed || !v.Unfinished || v.Reason == "" {
+		t.Errorf("Check() after the end = %+v, want a verdict that is not finished, with a reason, and no run", v)
 	}
 }
 

@@ -55,7 +55,7 @@ func (r *Recorder) Follow(e ralph.Event, mask func(string) string) {
 		if e.Verdict != nil {
 			r.Note(func(run *Run) {
 				v := *e.Verdict
-				run.Judged(Guardrail{Command: Short(v.Command, maxText, mask), Passed: v.Passed, ExitCode: v.ExitCode, Iteration: run.Iteration, Log: v.LogFile})
+				run.Judged(Guardrail{Command: Short(v.Command, maxText, mask), Passed: v.Passed, ExitCode: v.ExitCode, Reason: Short(v.Reason, maxText, mask), Broken: v.Broken, Unfinished: v.Unfinished, Iteration: run.Iteration, Log: v.LogFile})
 			})
 		}
 	case ralph.EventTaskStart:

@@ -60,10 +60,12 @@ type Run struct {
 	MaxIterations int // 0: no limit
 	Done          int // iterations that ended
 	Used          ralph.Usage
-	Turn          ralph.Usage // of the turn that goes on, at least
-	Before        ralph.Cost  // of the runs that this one went on with
-	Guardrails    []Guardrail // their last results
-	End           *End        // nil: the run goes on, or was killed
+	Turn          ralph.Usage      // of the turn that goes on, at least
+	Before        ralph.Cost       // of the runs that this one went on with
+	Earlier       int              // iterations that ended in those
+	Limits        map[string]int64 // by flag: as the user gave them, where this run had what those left
+	Guardrails    []Guardrail      // their last results
+	End           *End             // nil: the run goes on, or was killed
 }
 
 // Command is how the run was started.
@@ -75,11 +77,13 @@ type Command struct {
 
 // Guardrail is the last result of one.
 type Guardrail struct {
-	Command   string
-	Passed    bool
-	ExitCode  int
-	Iteration int // 0: before any change
-	Log       string
+	Command            string
+	Passed             bool
+	ExitCode           int
+	Reason             string // see [ralph.Verdict]
+	Broken, Unfinished bool
+	Iteration          int // 0: before any change
+	Log                string
 }
 
 // End is how a run ended in order.
@@ -143,6 +147,7 @@ type Recorder struct {
 	name  string
 	run   Run
 	later *time.Timer // writes what has changed; nil: nothing has
+	old   []byte      // the record in whose place it is; nil: there was none
 }
 
 // Begin writes the record of a run in the place of the one before it.
@@ -159,6 +164,7 @@ func Begin(dir string, run Run) (*Recorder, error) {
 	}
 	r := &Recorder{root: root, name: run.name(), run: run}
 	r.run.Since = run.Started
+	r.old, _ = read(filepath.Join(dir, r.name))
 	if err := r.write(); err != nil {
 		_ = root.Close()
 		return nil, err
@@ -212,7 +218,8 @@ func (r *Recorder) flush() {
 	}
 }
 
-// End writes how the run ended, and removes records that nobody came back to.
+// End writes how the run ended, and removes records that nobody came back to. A run that
+// was refused before it did anything is not the last one: the record before it is put back.
 func (r *Recorder) End(end End) {
 	if r == nil {
 		return
@@ -220,6 +227,9 @@ func (r *Recorder) End(end End) {
 	r.Write(func(run *Run) { run.End, run.Now, run.Tool = &end, "", "" })
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if end.Outcome.Row().Kind == ralph.Misconfigured && r.run.Done == 0 {
+		r.putBack()
+	}
 	for _, name := range names(r.root.Name()) {
 		if info, err := r.root.Lstat(name); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > kept {
 			_ = r.root.Remove(name)
@@ -227,6 +237,15 @@ func (r *Recorder) End(end End) {
 	}
 	_ = r.root.Close()
 	r.root = nil
+}
+
+// putBack puts the record of the run before in the place of this one. Callers hold mu.
+func (r *Recorder) putBack() {
+	if r.old == nil {
+		_ = r.root.Remove(r.name)
+		return
+	}
+	_ = atomicfile.Write(r.root, r.name, bytes.NewReader(r.old), atomicfile.Options{})
 }
 
 // write writes the record. Callers hold mu.
