@@ -5,16 +5,13 @@ package ralph
 type Finding struct {
 	Kind     FindingKind
 	Severity Severity
-	// Path is relative to the top of the repository; empty when it is not about a
-	// file. Foreign text.
+	// Path is relative to the top of the repository; empty: about no file. Foreign text.
 	Path string
 	Line int // 1-based; 0: not known, or the whole of it
-	// Where says what else than a file it is about: "the message of commit
-	// 1a2b3c4", "the name of the branch"; empty for files.
+	// Where is what else it is about, such as "the message of commit 1a2b3c4"; empty for files.
 	Where string
 	Rule  string // that found it: "github-pat", ".github/workflows/**", "t.Skip"; never what was found
-	// Text says in one line what is wrong and what would be right. It never quotes a
-	// secret.
+	// Text says in one line what is wrong and what would be right, and quotes no secret.
 	Text string
 }
 

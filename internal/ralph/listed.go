@@ -14,10 +14,14 @@ func Listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// ListedFiles is Listed for files, with their number.
-func ListedFiles(names []string) string {
-	if len(names) == 1 {
-		return "1 file (" + names[0] + ")"
+// Option is how an input is given, for a sentence that people read: a flag where the
+// run was started by a command, else an input of the action.
+func Option(command bool, name, value string) string {
+	switch {
+	case !command:
+		return name + ": " + value
+	case value == "true":
+		return "--" + name
 	}
-	return fmt.Sprintf("%d files (%s)", len(names), Listed(names))
+	return "--" + name + " " + value
 }

@@ -49,7 +49,7 @@ func (r *Repo) takeOver(ctx context.Context, k *killed.Run) error {
 	}
 	if len(r.own) > 0 {
 		done := map[bool]string{true: "published", false: "committed"}[r.opt.Push]
-		r.branch.Note("a run of this branch was killed: what it left uncommitted is its work, and is %s with this run's: %s", done, ralph.ListedFiles(slices.Sorted(maps.Keys(r.own))))
+		r.branch.Note("a run of this branch was killed: what it left uncommitted is its work, and is %s with this run's: %s", done, ralph.Listed(slices.Sorted(maps.Keys(r.own))))
 	}
 	return nil
 }
@@ -118,6 +118,6 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 		return err
 	}
 	ref, err := r.tree.Keep(ctx, kept)
-	r.branch.Note("a killed run left uncommitted what is different on the branch %s by now: the branch's version is taken, and the other one kept as %s: %s", r.opt.Branch, ref, ralph.ListedFiles(slices.Sorted(maps.Keys(files))))
+	r.branch.Note("a killed run left uncommitted what is different on the branch %s by now: the branch's version is taken, and the other one kept as %s: %s", r.opt.Branch, ref, ralph.Listed(slices.Sorted(maps.Keys(files))))
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // findingGroup is the findings of one severity and kind, in the order in which
@@ -35,66 +36,9 @@ func findingGroups(r ralph.Report) []findingGroup {
 	slices.SortStableFunc(groups, func(a, b findingGroup) int {
 		return cmp.Or(
 			cmp.Compare(rank(slices.Index(severities, a.Severity)), rank(slices.Index(severities, b.Severity))),
-			cmp.Compare(rank(kindIndex(a.Kind)), rank(kindIndex(b.Kind))))
+			cmp.Compare(rank(words.KindIndex(a.Kind)), rank(words.KindIndex(b.Kind))))
 	})
 	return groups
-}
-
-// severityWords is the heading of a severity.
-func severityWords(s ralph.Severity) (icon, text string) {
-	switch s {
-	case ralph.Block:
-		return "⛔", "What blocks publishing"
-	case ralph.LeftOut:
-		return "✂️", "Left out of what is published"
-	case ralph.Draft:
-		return "⚠️", "Why the pull request is a draft"
-	}
-	return "👀", "Look at these before you merge"
-}
-
-// kindWords is how documents speak of findings of a kind.
-type kindWords struct {
-	kind  ralph.FindingKind
-	title string
-	// blocks says in one clause what blocks the work; one, if not empty, is for a single finding.
-	// {n} is their number, and {s} its plural.
-	blocks, one string
-	todo        string // what a person does about them; empty: their own text says it all
-}
-
-// kinds are the words for all kinds, in the order in which they are told.
-func kinds() []kindWords {
-	const blocks = "{n} finding{s} that may not be published"
-	return []kindWords{
-		{ralph.FindingSecret, "Secrets", "secrets are in the work ({n} places)", "a secret is in the work",
-			"Remove it from the work, and revoke it if it is real: the agent has seen it. Allow a false positive with secret-scan-allow; a secret of this run cannot be allowed."},
-		{ralph.FindingProtected, "Protected paths", "{n} protected path{s} changed", "",
-			"Only people change these. Make the change by hand if it is right, or allow it with protected-paths."},
-		{ralph.FindingLink, "Links and nested repositories", "{n} links or nested repositories lead out of the repository", "a link or nested repository leads out of the repository",
-			"Replace it by a file, or by a link that stays in the repository."},
-		{ralph.FindingSize, "Size", "the change is too large", "", "Make the task smaller, keep built files out of git, or raise the limit."},
-		{ralph.FindingTests, "Tests", blocks, "", ""},
-		{ralph.FindingChecks, "Checks", blocks, "", ""},
-		{ralph.FindingAgentConfig, "Agent configuration", blocks, "", ""},
-		{ralph.FindingClaim, "Commits of the agent's own that claim to be something else", blocks, "", ""},
-		{ralph.FindingUnknown, "Not looked at", "{n} file{s} could not be inspected", "", ""},
-		{ralph.FindingUnfit, "Cannot be published", blocks, "", ""},
-		{"", "Others", blocks, "", ""},
-	}
-}
-
-func kindIndex(k ralph.FindingKind) int {
-	return slices.IndexFunc(kinds(), func(w kindWords) bool { return w.kind == k && k != "" })
-}
-
-// wordsOf are the words for a kind.
-func wordsOf(k ralph.FindingKind) kindWords {
-	all := kinds()
-	if i := kindIndex(k); i >= 0 {
-		return all[i]
-	}
-	return all[len(all)-1]
 }
 
 // place says where a finding is, path and line or what else; foreign text.
@@ -117,8 +61,8 @@ func (m record) findings() doc.Section {
 	for i, g := range findingGroups(m.Report) {
 		if i == 0 || g.Severity != severity {
 			severity = g.Severity
-			icon, words := severityWords(severity)
-			if title := doc.Line(icon + " " + words); i == 0 {
+			icon, heading := words.Severity(severity)
+			if title := doc.Line(icon + " " + heading); i == 0 {
 				s.Title = title
 			} else {
 				s.Blocks = append(s.Blocks, doc.Block{Kind: doc.TitleBlock, Text: title})
@@ -127,8 +71,8 @@ func (m record) findings() doc.Section {
 		if left == 0 {
 			continue
 		}
-		kind := doc.Line(doc.Strong(wordsOf(g.Kind).title))
-		if todo := wordsOf(g.Kind).todo; todo != "" && g.Severity != ralph.Flag {
+		kind := doc.Line(doc.Strong(words.OfKind(g.Kind).Title))
+		if todo := words.OfKind(g.Kind).Todo; todo != "" && g.Severity != ralph.Flag {
 			kind = doc.Line(kind, ": "+todo)
 		}
 		var lines []doc.Text
@@ -179,11 +123,11 @@ func blockedWords(r ralph.Report) string {
 }
 
 func blockedBy(k ralph.FindingKind, n int) string {
-	w, plural := wordsOf(k), "s"
+	w, plural := words.OfKind(k), "s"
 	if n == 1 {
-		w.blocks, plural = cmp.Or(w.one, w.blocks), ""
+		w.Blocks, plural = cmp.Or(w.One, w.Blocks), ""
 	}
-	return strings.NewReplacer("{n}", strconv.Itoa(n), "{s}", plural).Replace(w.blocks)
+	return strings.NewReplacer("{n}", strconv.Itoa(n), "{s}", plural).Replace(w.Blocks)
 }
 
 // blockers are the lines that say where and what blocks, at most list of them.
@@ -198,7 +142,7 @@ func (m record) blockers() []doc.Text {
 			if all++; all > m.list {
 				continue
 			}
-			t := doc.Line(wordsOf(g.Kind).title)
+			t := doc.Line(words.OfKind(g.Kind).Title)
 			if at := place(f); at != "" && f.Path != "" {
 				t = doc.Line(t, " in ", doc.Mono(at, placeRunes+10))
 			} else if at != "" {
