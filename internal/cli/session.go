@@ -25,8 +25,8 @@ func (sessionCmd) Help() string {
   ralph session "Make the tests pass" --completion-promise DONE --max-iterations 20
 
 The agent works in one session. Whenever it wants to stop without <promise>DONE</promise>, or before it did any
-work, it is told to go on: claude by its stop hook, others by resuming the session; cline and custom cannot
-go on, nor can text. Nothing is written into the agent's own configuration. 'ralph cancel' ends it.
+work, it is told to go on: claude by its stop hook, others by resuming the session; cline, custom and text
+cannot. Nothing is written into the agent's own configuration. 'ralph cancel' ends it.
 
 Exit code: 0 the promise was accepted; 1 a limit was reached; 2 a flag or the agent is wrong; 4 the agent failed;
 130 ended by a signal or 'ralph cancel'.`

@@ -236,7 +236,8 @@ func briefHelp(in input.Input) string {
 			return '\u00a0'
 		}
 		return r
-	}, strings.TrimPrefix(in.Help, "Mode tasks: "))
+	}, in.Help)
+	help = strings.TrimPrefix(help, "Mode tasks: ")
 	for _, end := range []string{". ", ": ", "; "} {
 		help, _, _ = strings.Cut(help, end)
 	}
