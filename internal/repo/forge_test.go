@@ -143,6 +143,14 @@ func smart(top string) http.HandlerFunc {
 	}
 }
 
+// config sets an option of the bare repository, one test at a time: git waits for no lock of it.
+func (f *forge) config(t testing.TB, name, value string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	git(t, f.dir, "config", name, value)
+}
+
 func (f *forge) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -25,7 +25,7 @@ func (f *forge) clone(t testing.TB, kind string) string {
 	top := t.TempDir()
 	args := []string{"clone", "-q"}
 	if kind != "full" {
-		git(t, f.dir, "config", "uploadpack.allowFilter", "true")
+		f.config(t, "uploadpack.allowFilter", "true")
 		args = append(args, "--filter="+kind)
 	}
 	git(t, top, append(args, "file://"+f.dir, "x")...)
@@ -109,7 +109,7 @@ func TestSquashMergedBranch(t *testing.T) {
 			if tt.moved {
 				onMain(t, seed, "other.txt", "o\n")
 			}
-			git(t, f.dir, "config", "uploadpack.allowFilter", fmt.Sprint(tt.filter))
+			f.config(t, "uploadpack.allowFilter", fmt.Sprint(tt.filter))
 			was := git(t, f.dir, "rev-parse", "ralph/work")
 			main := git(t, f.dir, "rev-parse", "main")
 			squashedNight(t, f, tt.kind, was, main)

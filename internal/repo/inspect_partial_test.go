@@ -18,8 +18,8 @@ import (
 func TestContentsComeTogetherFromTheServer(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
-	git(t, f.dir, "config", "uploadpack.allowFilter", "true")
-	git(t, f.dir, "config", "uploadpack.allowAnySHA1InWant", "true")
+	f.config(t, "uploadpack.allowFilter", "true")
+	f.config(t, "uploadpack.allowAnySHA1InWant", "true")
 	files := map[string]string{"in/x": "x\n"}
 	for i := range 20 {
 		files[fmt.Sprint("out/f", i)] = fmt.Sprint("old ", i)
