@@ -24,10 +24,10 @@ func FromUSD(usd float64) MicroUSD {
 // Dollars is the amount in dollars, for display and for JSON.
 func (m MicroUSD) Dollars() float64 { return float64(m) / 1e6 }
 
-// String formats the amount as people read it: two decimals, and four below a dollar
-// where it is no whole number of cents, so that a sum of small amounts adds up.
+// String formats the amount as people read it: two decimals, and four below ten cents
+// where it is no whole number of cents, so that small amounts add up.
 func (m MicroUSD) String() string {
-	if max(m, -m) < USD && m%(USD/100) != 0 {
+	if max(m, -m) < USD/10 && m%(USD/100) != 0 {
 		return fmt.Sprintf("$%.4f", m.Dollars())
 	}
 	return fmt.Sprintf("$%.2f", m.Dollars())

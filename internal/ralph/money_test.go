@@ -19,11 +19,11 @@ func TestSumsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// Rows add up to their total below a dollar, where a cent is much.
+// Small amounts add up to their total, where a cent is much.
 func TestSmallAmountsAddUp(t *testing.T) {
 	t.Parallel()
 	for amount, want := range map[ralph.MicroUSD]string{
-		0: "$0.00", 3_100: "$0.0031", 15_500: "$0.0155", 31_000: "$0.0310", 250_000: "$0.25", 999_900: "$0.9999", 1_234_500: "$1.23", -15_500: "$-0.0155",
+		0: "$0.00", 3_100: "$0.0031", 15_500: "$0.0155", 31_000: "$0.0310", 100_400: "$0.10", 250_000: "$0.25", 999_900: "$1.00", 1_234_500: "$1.23", -15_500: "$-0.0155",
 	} {
 		if got := amount.String(); got != want {
 			t.Errorf("%d = %s, want %s", amount, got, want)
