@@ -40,7 +40,11 @@ func pid(word string) (int, error) {
 		return 0, err
 	}
 	for _, path := range names {
-		if name, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(name)) == word {
+		name, err := os.ReadFile(path)
+		if err != nil || strings.TrimSpace(string(name)) != word {
+			continue
+		}
+		if line, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")); err == nil && len(line) > 0 { // it has not ended
 			return strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		}
 	}
