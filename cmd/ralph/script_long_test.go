@@ -4,8 +4,7 @@ package main
 
 import "testing"
 
-// long says that the whole set of cases runs where the ordinary tests have one of each
-// kind.
+// long makes tests run every case; without it they run one of each kind.
 const long = true
 
 // TestLongScripts runs the scripts that would make the first answer of the tests

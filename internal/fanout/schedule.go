@@ -237,8 +237,8 @@ func (q queued) before(other queued) bool {
 	return q.load < other.load || q.load == other.load && q.lane < other.lane
 }
 
-// shortest is the lane with the least to do, from 1; 0 if there is none. Of equals it is
-// the first.
+// shortest returns the number of the lane with the least work, counting from 1, and the
+// first of several; 0 if there are no lanes.
 func (s *share) shortest() int {
 	if len(s.queue) == 0 {
 		return 0

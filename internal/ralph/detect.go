@@ -77,8 +77,8 @@ func (c Completion) Marker() string {
 // Found reports whether a marker that counts was seen.
 func (d *Detector) Found() bool { return d.found || d.other != nil && d.other.found }
 
-// Stray is the last tag of a marker's form that is none, such as <promise>DONE</promise>, as
-// the agent wrote it; empty when there was none. A marker behind another response is not meant.
+// Stray returns the last tag that looks like the marker but does not count, such as
+// <promise>DONE</promise>, as the agent wrote it; empty if there was none.
 func (d *Detector) Stray() string {
 	if d.Found() || d.completion.Kind != CompletionPromise && d.completion.Kind != CompletionResponse {
 		return ""

@@ -45,9 +45,9 @@ type Input struct {
 
 // Before is what a run goes on with.
 type Before struct {
-	Resumed    bool             // with runs, of which the next three are
-	Cost       ralph.Cost       //
-	Iterations int              // that ended
+	Resumed    bool             // it goes on with runs before it
+	Cost       ralph.Cost       // of those
+	Iterations int              // of those that ended
 	Limits     map[string]int64 // see [lastrun.Run]
 	Left       *left.Left       // what the job's step has left, which Post publishes; nil in a Run
 	Step       *stepdir.Dir     // of the step on the runner itself; nil: it has none

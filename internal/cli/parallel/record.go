@@ -145,7 +145,7 @@ func (e ending) headline() string {
 	}
 	text := fmt.Sprintf("%s: %d of %d stories are done", what, e.Done, e.Of)
 	if e.Cost == (ralph.Cost{}) && e.Done == 0 {
-		return text // nobody was asked
+		return text // no agent ran
 	}
 	return text + " — " + words.Cost(e.Cost) + ", " + words.Span(e.Took) + words.Since(e.Resumed)
 }

@@ -80,7 +80,7 @@ func TestServe(t *testing.T) {
 			git("-C", "clone", "push", "-q", "origin", "main")
 			git("clone", "-q", "--bare", server.URL+"/octo/work", "again")
 			clone := gitserver.Repository{Dir: filepath.Join(dir, "clone", ".git")}
-			for range 30 { // what the next fetch says that it has is more than 1 KB
+			for range 30 { // enough commits for the next fetch to send more than 1 KB
 				if _, err := clone.Commit("main", "mine", nil); err != nil {
 					t.Fatal(err)
 				}
