@@ -128,7 +128,7 @@ func (r *Repo) GoBack(ctx context.Context) error {
 	if r.origin == nil {
 		return nil
 	}
-	return r.tree.GoBack(ctx, *r.origin)
+	return r.tree.GoBack(ctx, *r.origin, r.branch.Start)
 }
 
 // startFrom finds the commit the work starts from, and brings the workspace to

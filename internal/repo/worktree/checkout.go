@@ -54,8 +54,9 @@ func (t *Tree) Origin(branch string, commit plumbing.Hash) Origin {
 }
 
 // GoBack checks out what was checked out before the work branch, and removes that where it
-// was made since. Files that were changed stay, or git refuses.
-func (t *Tree) GoBack(ctx context.Context, from Origin) error {
+// was made since and is still at start: setup may have committed. Files that were changed
+// stay, or git refuses.
+func (t *Tree) GoBack(ctx context.Context, from Origin, start plumbing.Hash) error {
 	if from.branch == t.Branch || !t.Attached() {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (t *Tree) GoBack(ctx context.Context, from Origin) error {
 		to = []string{"--detach", from.commit.String(), "--"}
 	}
 	at := t.BranchFile()
-	if err := t.checkOut(ctx, append([]string{"--no-guess", "--no-recurse-submodules"}, to...)...); err != nil || !from.made || at.IsZero() {
+	if err := t.checkOut(ctx, append([]string{"--no-guess", "--no-recurse-submodules"}, to...)...); err != nil || !from.made || at.IsZero() || at != start {
 		return err
 	}
 	return t.Git(ctx, nil, nil, "update-ref", "-d", "refs/heads/"+t.Branch, at.String())
